@@ -6,10 +6,8 @@ A caller claims which function became which; names of both versions decide wheth
 from __future__ import annotations
 
 import ast
-import bisect
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.equal.code import (
@@ -30,8 +28,6 @@ from codemods.equal.code import (
 from codemods.program.imports import bound_name
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree, Use
 from codemods.program.source import Source, blocks_of, statements_in
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,60 +215,15 @@ class _Proof:
         drop_statements(
             new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added)
         )
+        self.calls.update(turn_back(new, calls))
         for tree in (old, new):
             drop_statements(tree, lambda s: isinstance(s, ast.Pass))
-        written = Written(source, rest, {line for line, _ in places}, calls)
-        for one, other in written.differing(old.body, new.body):
-            self.calls.update(turn_back(other, calls))
-            absolute(one, self.package)
-            absolute(other, self.package)
-            if not alike(one, other):
-                raise NotProven(f"line {getattr(one, 'lineno', '?')}: what is left of a statement differs")
-
-
-class Written:
-    """The statements of two versions of a file that must be compared: those that are written alike, with
-    nothing taken out and no call turned back in them, are the same.
-    """
-
-    def __init__(self, old: Source, new: Source, taken_out: Collection[int], names: Collection[str]) -> None:
-        """``taken_out`` are lines of the old version at which something was; ``names`` are called anew."""
-        self.old, self.new = old, new
-        self.taken_out = sorted(taken_out)
-        self.names = frozenset(names)
-
-    def differing(
-        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt]
-    ) -> Iterator[tuple[ast.AST, ast.AST]]:
-        """Pairs that must be compared, without the blocks in them, which are taken out and paired too.
-
-        Raises:
-            NotProven: if there are more statements in one than in the other.
-        """
-        if len(before) != len(after):
+            absolute(tree, self.package)
+        if len(old.body) != len(new.body):
             raise NotProven("what is left has other statements than before")
-        for one, other in zip(before, after, strict=True):
-            if self._written_alike(one, other):
-                continue
-            pairs = list(zip(_take_blocks(one), _take_blocks(other), strict=False))
-            yield one, other
-            for left, right in pairs:
-                yield from self.differing(left, right)
-
-    def _written_alike(self, one: ast.stmt, other: ast.stmt) -> bool:
-        if isinstance(one, ast.match_case) or isinstance(other, ast.match_case):
-            return False
-        text = self._text(self.old, one)
-        if text != self._text(self.new, other) or not text.isascii():
-            return False
-        if not self.names.isdisjoint(_WORD.findall(text)):
-            return False
-        following = bisect.bisect_left(self.taken_out, one.lineno)
-        return following == len(self.taken_out) or self.taken_out[following] > (one.end_lineno or one.lineno)
-
-    def _text(self, source: Source, node: ast.stmt) -> str:
-        parts: list[ast.expr | ast.stmt] = [*getattr(node, "decorator_list", ()), node]
-        return "\n@".join(map(source.segment, parts))
+        for one, other in zip(old.body, new.body, strict=True):
+            if not alike(one, other):
+                raise NotProven(f"line {one.lineno}: what is left of a statement differs")
 
 
 def bind_names(tree: ast.Module, bound: Mapping[tuple[int, int], str]) -> None:
@@ -284,14 +235,6 @@ def bind_names(tree: ast.Module, bound: Mapping[tuple[int, int], str]) -> None:
                     value = ast.Name(bound[old.lineno, old.col_offset], ast.Load())
                     assign = ast.Assign([ast.Name(old.name, ast.Store())], value)
                     block[index] = ast.copy_location(assign, old)
-
-
-def _take_blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    """Take the statements out of a statement."""
-    found = [list(block) for block in blocks_of(node)]
-    for block in blocks_of(node):
-        block.clear()
-    return found
 
 
 def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:

@@ -9,7 +9,6 @@ must compile to the same instructions from the loop's first one to where it ends
 from __future__ import annotations
 
 import ast
-import symtable
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -103,16 +102,16 @@ class _Proof:
 
     def check(self, rest: Source, target: Source) -> None:
         """Compare both files with the old one."""
-        function = self._rest(rest)
+        self._rest(rest)
         method = self._target(target)
         old = copied(self.node)
         absolute(old, self.package)
         loop = self._loop(method, old.body[self.claim.at])
-        self._kinds(rest, target, function, method)
+        self._names_stay()
         self._instructions_agree(method, loop, old)
 
-    def _rest(self, rest: Source) -> FunctionNode:
-        """The function as it is left: a call stands in the loop's place. All else differs in one import."""
+    def _rest(self, rest: Source) -> None:
+        """Compare the function as it is left: a call for the loop, and one import more."""
         old, new, at = ast.parse(self.source.text), rest.tree, self.claim.at
         before, after = self._function_of(old), self._function_of(new)
         if len(before.body) != len(after.body):
@@ -130,7 +129,6 @@ class _Proof:
         absolute(old, self.package)
         if not alike(old, new):
             raise NotProven("what is left differs in more than the loop")
-        return after
 
     def _is_import(self, statement: ast.stmt, names: set[str]) -> bool:
         return (
@@ -216,31 +214,19 @@ class _Proof:
             raise NotProven("the loop's statements changed")
         return body[at]
 
-    def _kinds(self, rest: Source, target: Source, function: FunctionNode, method: ast.FunctionDef) -> None:
-        """Every name in the loop, and in what is left, is as local or global as it was."""
-        old = _table(self.source.table, self.node.name, self.node.lineno)
-        left = symtable.symtable(rest.text, rest.path, "exec")
-        new = _table(left, self.node.name, function.lineno)
-        inner = symtable.symtable(target.text, target.path, "exec")
-        moved = _table(inner, method.name, method.lineno)
-        own, passed = {self.claim.class_name, *self.claim.groups}, self.claim.passed
-        # Globals that only comprehensions and functions in the loop read: the function does not know them.
-        nested = passed.difference(old.get_identifiers())
-        for symbol in new.get_symbols():
-            name = symbol.get_name()
-            if name in nested and not symbol.is_global():
-                raise NotProven(f"{name} is no global of what is left")
-            if name not in own | nested:
-                _same_kind(_symbol(old, name), symbol, frozenset())
-        for symbol in moved.get_symbols():
-            name = symbol.get_name()
-            if name != method.args.args[0].arg and name not in nested:
-                _same_kind(_symbol(old, name), symbol, passed)
-        children = old.get_children()
-        inside = [child for child in children if self._is_inside(child.get_lineno())]
-        outside = [child for child in children if not self._is_inside(child.get_lineno())]
-        _same_tables(inside, moved.get_children(), passed)
-        _same_tables(outside, new.get_children(), frozenset())
+    def _names_stay(self) -> None:
+        """Every name outside of the loop is as local or global as it was, those in the call among them."""
+        claim, tree = self.claim, self.tree
+        for name in claim.fields:
+            if tree.owner(self.scope, name) is not (tree.module if name in claim.passed else self.scope):
+                raise NotProven(f"{name} is not what the loop reads where the call is")
+        for (owner, name), binders in tree.binders.items():
+            if owner is not self.scope or name in claim.returned:
+                continue
+            used = tree.uses.get((owner, name), ())
+            inside = all(self._is_inside(binder.line) for binder in binders)
+            if inside and not all(self._is_inside(use.node.lineno) for use in used):
+                raise NotProven(f"{name} is no variable of what is left")
 
     def _instructions_agree(self, method: ast.FunctionDef, loop: ast.stmt, old: FunctionNode) -> None:
         """Walk the loop in the function and in the method side by side."""
@@ -253,7 +239,12 @@ class _Proof:
         unpacked = zip(claim.fields, new.body[1:place], strict=True)
         new.body[1:place] = [statement for name, statement in unpacked if name not in claim.passed]
         old.decorator_list = []
-        before, after = (nested_code(compile_tree(ast.Module([node], []), flags))[-1] for node in (old, new))
+        # In a class, where names may mean others.
+        home = ast.parse(f"class {claim.class_name}: pass").body[0]
+        assert isinstance(home, ast.ClassDef)
+        home.body = [new]
+        before = nested_code(compile_tree(ast.Module([old], []), flags))[-1]
+        after = nested_code(nested_code(compile_tree(ast.Module([home], []), flags))[-1])[-1]
         left, right = Steps(before), Steps(after)
         first = left.on_lines(self.loop.lineno, self.last)
         second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
@@ -297,37 +288,3 @@ def _has_fields(body: Sequence[ast.stmt], names: Sequence[str]) -> None:
     found = [ast.unparse(s.target) for s in body if isinstance(s, ast.AnnAssign) and s.value is None]
     if found != list(names) or len(found) != len(body):
         raise NotProven("the fields are not what the loop needs")
-
-
-def _symbol(table: symtable.SymbolTable, name: str) -> symtable.Symbol:
-    if name not in table.get_identifiers():
-        raise NotProven(f"{name} was no name of {table.get_name()}")
-    return table.lookup(name)
-
-
-def _table(top: symtable.SymbolTable, name: str, line: int) -> symtable.SymbolTable:
-    waiting = [top]
-    for table in waiting:
-        if (str(table.get_type()), table.get_name(), table.get_lineno()) == ("function", name, line):
-            return table
-        waiting.extend(table.get_children())
-    raise NotProven(f"line {line}: {name} is not in the symbol table")
-
-
-def _same_kind(old: symtable.Symbol, new: symtable.Symbol, passed: frozenset[str]) -> None:
-    kinds = ["free" if s.is_free() else "global" if s.is_global() else "local" for s in (old, new)]
-    if kinds[0] != kinds[1] and not (kinds[0] == "global" and new.get_name() in passed):
-        raise NotProven(f"{new.get_name()} was {kinds[0]} and is {kinds[1]}")
-
-
-def _same_tables(
-    old: Sequence[symtable.SymbolTable], new: Sequence[symtable.SymbolTable], passed: frozenset[str]
-) -> None:
-    if [t.get_name() for t in old] != [t.get_name() for t in new]:
-        raise NotProven("functions inside the function differ")
-    for one, other in zip(old, new, strict=True):
-        if set(one.get_identifiers()) != set(other.get_identifiers()):
-            raise NotProven(f"the names in {one.get_name()} differ")
-        for symbol in other.get_symbols():
-            _same_kind(one.lookup(symbol.get_name()), symbol, passed)
-        _same_tables(one.get_children(), other.get_children(), passed)

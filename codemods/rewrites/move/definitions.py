@@ -9,14 +9,15 @@ from itertools import chain
 from pathlib import Path
 
 from codemods.program.annotations import stated_by
+from codemods.program.effects import Effect
+from codemods.program.file_effects import effects_of
 from codemods.program.globals import globals_of
 from codemods.program.helpers import own_nodes
 from codemods.program.lifting import Analysis
 from codemods.program.nodes import called, first_line, is_accessor
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.words import words
-from codemods.rewrites.move.constants import is_asked, is_made, is_value
-from codemods.rewrites.move.early import asked_early, imported_alike, undisturbed
+from codemods.rewrites.move.early import imported_alike, tried_early, undisturbed
 from codemods.rewrites.refusals import RULES, Refusal, Refusals, example, refuse, rule
 from codemods.rewrites.rules.definition import STATELESS_DECORATORS
 from codemods.rewrites.rules.moving import not_alike
@@ -24,7 +25,8 @@ from codemods.rewrites.rules.moving import not_alike
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 # Calls at the time of definition that only describe what is defined.
 _DESCRIPTIVE = STATELESS_DECORATORS | words("""
-    abc.abstractmethod builtins.classmethod builtins.frozenset builtins.property builtins.staticmethod
+    abc.abstractmethod builtins.classmethod builtins.float builtins.frozenset builtins.int builtins.property
+    builtins.staticmethod
     dataclasses.dataclass dataclasses.field enum.auto enum.unique functools.cache functools.cached_property
     functools.lru_cache functools.singledispatch functools.singledispatchmethod functools.total_ordering
     typing.NamedTuple typing.NewType typing.TypeVar typing.final typing.overload typing.override
@@ -158,10 +160,8 @@ class Definitions:
             yield refuse("module-identity", node.lineno, f"{name} means something to the module it is in")
         yield from self._evaluated(definition, moved)
         yield from not_alike(self.known, name, definition.reads, node)
-        for tried in asked_early(self.tree, node, self._nodes(moved)):
-            what = (
-                f"{name} may be asked for here, before it is defined, and that it is not there would be seen"
-            )
+        for tried in tried_early(self.tree, node, self._nodes(moved)):
+            what = f"{name} may be asked for here, before it is defined, and that would be seen"
             yield refuse("maybe-unbound", tried, what, f"define {name} above it")
         for read, line in definition.reads.items():
             known = self.known.look_up(read)
@@ -212,21 +212,21 @@ class Definitions:
                 way_out = f"give {definition.name} a name of its own, {named}, which its records then have"
                 called_so = f"{definition.name} has the name of its module"
                 yield refuse("module-identity", node, called_so, way_out)
-            if value is not None and is_asked(self.tree, value):
-                if not undisturbed(self.tree, node, [node, *self._nodes(moved)]):
-                    what = f"the value of {definition.name} is asked for after something else was done"
-                    way_out = "put it below the imports, or above what runs before it"
-                    yield refuse("definition-evaluated", node, what, way_out)
-                return
-            if value is None or not is_value(self.tree, value):
+            effect = effects_of(self.tree, annotations=False).of(node)
+            if value is None or effect is Effect.RUNS:
                 yield refuse("definition-evaluated", node, what)
+            elif effect is not Effect.NONE and not undisturbed(self.tree, node, [node, *self._nodes(moved)]):
+                what = f"the value of {definition.name} is asked for after something else was done"
+                way_out = "put it below the imports, or above what runs before it"
+                yield refuse("definition-evaluated", node, what, way_out)
+            return
         for line in sorted(self._running(node)):
             yield refuse("definition-evaluated", line, what)
 
     def _running(self, definition: DefinitionNode) -> Iterator[int]:
         """Lines of a definition whose execution may do more than describe what is defined."""
         for node in executed_in(self.tree, definition):
-            if isinstance(node, _RUNS) and not (self._describes(node) or is_made(self.tree, node)):
+            if isinstance(node, _RUNS) and not self._describes(node):
                 yield node.lineno
             for decorator in getattr(node, "decorator_list", ()):
                 if not self._describes(decorator) and not is_accessor(decorator):
@@ -234,13 +234,7 @@ class Definitions:
 
     def _describes(self, node: ast.expr) -> bool:
         """Whether an expression names, or calls, what only describes a definition."""
-        return dotted(self.tree, self.tree.module, called(node)) in _DESCRIPTIVE
-
-
-def known_calls(tree: ScopeTree, node: DefinitionNode) -> list[ast.expr]:
-    """The calls of which is known what they give that executing a definition evaluates."""
-    found = executed_in(tree, node)
-    return [n for n in found if isinstance(n, ast.Call) and (is_made(tree, n) or is_asked(tree, n))]
+        return dotted(self.tree, self.tree.scope_of(node), called(node)) in _DESCRIPTIVE
 
 
 def _defined(statement: ast.stmt) -> str | None:

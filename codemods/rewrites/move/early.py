@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from codemods.program.effects import Effect
 from codemods.program.file_effects import effects_of
 from codemods.program.globals import ImportNode
 from codemods.program.scopes import ScopeTree
 
-_CATCH = ("BaseException", "Exception", "NameError")
+_FAILED = ("ImportError", "ModuleNotFoundError")
 # By these a program changes where modules are looked for.
 _PATHS = ("addsitedir", "chdir", "meta_path", "path", "path_hooks")
 
@@ -50,21 +50,11 @@ def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collec
     return True
 
 
-def asked_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> Iterator[ast.Try]:
-    """Statements between that catch what a name that is not there yet raises, and run code of the file."""
+def tried_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> list[ast.Try]:
+    """Statements between that catch more than a failed import: that a name is not there yet, perhaps."""
     start = _place(tree, moved)
-    for statement in tree.source.tree.body:
-        if isinstance(statement, ast.Try) and start < statement.lineno < node.lineno:
-            kinds = [
-                part for handler in statement.handlers if handler.type for part in ast.walk(handler.type)
-            ]
-            bare = any(handler.type is None for handler in statement.handlers)
-            caught = bare or any(getattr(kind, "id", "") in _CATCH for kind in kinds)
-            read = (
-                part for inner in statement.body for part in ast.walk(inner) if isinstance(part, ast.Name)
-            )
-            if caught and any((tree.module, part.id) in tree.binders for part in read):
-                yield statement
+    tried = [s for s in tree.source.tree.body if isinstance(s, ast.Try) and start < s.lineno < node.lineno]
+    return [s for s in tried if any(h.type is None or ast.unparse(h.type) not in _FAILED for h in s.handlers)]
 
 
 def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:

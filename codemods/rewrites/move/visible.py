@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator
 
 from codemods.program import nodes
-from codemods.program.annotations import quoted_in, reads_of
+from codemods.program.annotations import quoted_in
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
 from codemods.program.marks import SAYS
-from codemods.program.nodes import called
 from codemods.program.replaced import place_replacing
 from codemods.program.repository import setting_files
-from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.move.definitions import Definition, executed_in, known_calls
-from codemods.rewrites.move.own_names import asked_by_itself, not_seen_by_itself
+from codemods.rewrites.move.definitions import Definition, executed_in
+from codemods.rewrites.move.own_names import asks_itself, not_seen_by_itself
 from codemods.rewrites.naming import is_hook
 from codemods.rewrites.refusals import Refusals, example, refuse
 from codemods.values.project import Module, Project
@@ -74,12 +73,11 @@ def moved_alike(
     paths = {path: True for n in late for path in _taken(n)}
     if (replaced := place_replacing(around, reads, paths)) is not None:
         yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
-    yield from _calls_alike(around, analysis, definition)
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return
     if around.reloaded:
         reason = f"a file of the project loads the module again, and {name} would not be made anew"
         yield refuse("definition-evaluated", node, reason)
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return
     for part in executed_in(analysis.tree, node):
         hooked = _hooked(project, project.own, part) if isinstance(part, ast.ClassDef) else None
         if hooked is not None:
@@ -156,26 +154,6 @@ def _has_hook(node: ast.ClassDef) -> bool:
     )
 
 
-def _calls_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
-    """No file of the project replaces, and no star import brings, what is called for a value."""
-    tree, calls = analysis.tree, known_calls(analysis.tree, definition.node)
-    names, paths = reads_of(tree, tree.module, calls)
-    taken = {dotted(tree, tree.scope_of(call), called(call)) or "builtins" for call in calls}
-    paths |= {path for path in taken if not path.startswith("builtins")}
-    place = place_replacing(around, names, paths)
-    if place is not None:
-        what = f"{place}, which the definition of {definition.name} evaluates"
-        yield refuse("definition-evaluated", definition.node, what)
-    tops = {path.partition(".")[0] for path in taken}
-    for path, _ in around.files() if tops else ():
-        if tops & {path.stem, path.parent.name}:
-            what = f"{path.name} may be what the definition of {definition.name} calls"
-            yield refuse("definition-evaluated", definition.node, what)
-    for name in names:
-        if (line := around.late_star(0, name)) is not None:
-            yield refuse("definition-evaluated", line, f"this star import may bring {name}")
-
-
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
     """Names that only annotations of a definition have, and that its new file can't import when it is loaded:
     what stays in the source, or what is imported there after something else was done.
@@ -194,11 +172,9 @@ def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) ->
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
     that were written before, by settings, by loaders of tests and plugins.
     """
-    if around.look() is not None or around.marked("pickles", None):
+    if around.look() is not None or around.marked("pickles", None) or asks_itself(tree):
         return names
-    asked = asked_by_itself(tree, names).union(
-        name for name in names if around.may_ask(name) or is_hook(name)
-    )
+    asked = {name for name in names if around.may_ask(name) or is_hook(name)}
     tail = around.module.name.rpartition(".")[2]
     spelled = re.compile(rb"\b%b(?:[.:](\w+)|\s+import\s+\(?([\w ,]+))" % tail.encode())
     found = {

@@ -89,7 +89,7 @@ def test_each_definition_is_told_with_what_it_needs(
         "logger": "refused",
         "RATE": "moved",
         "EVERY": "moved",
-        "state": "refused",
+        "state": "moved",
         "Model": "moved",
         "evaluate": "moved",
         "told": "refused",

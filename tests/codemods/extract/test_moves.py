@@ -246,7 +246,8 @@ def test_a_module_that_is_there_takes_no_definition(project: Path, extract: Comm
         ('names = ["LIMIT", ', "names = [", "needs-source"),
         ('names = ["LIMIT", ', 'names = ["LIMIT", "OTHER", ', None),
         ('["State"]', '["run"]', "needs-source"),
-        ('["State"]', '["State", "SHARED"]', "definition-evaluated"),
+        ('["State"]', '["State", "SHARED"]', None),
+        ('["State"]', '["State", "LOADED"]', "definition-evaluated"),
         ('["State"]', '["State", "FIRST"]', "layout"),
     ],
 )
@@ -255,7 +256,7 @@ def test_a_definition_that_can_not_move_stops_the_plan(
 ) -> None:
     plan, source = project / "plan.toml", project / "pkg" / "source.py"
     plan.write_text(PLAN.replace(old, new))
-    before = source.read_text() + "\n\nSHARED: list[int] = []\nFIRST = 1; SECOND = 2\n"
+    before = source.read_text() + "\n\nSHARED = []\nLOADED = print()\nFIRST = 1; SECOND = 2\n"
     source.write_text(before)
     ran = extract("--plan", plan, "--output-format", "json", "--write")
     assert ran.code == (1 if code else 0), ran.err
