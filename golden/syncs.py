@@ -12,8 +12,8 @@ from golden.check.fixtures import check_writable, write_whole
 from golden.check.progress import progress
 from golden.record.git import worktree
 from golden.simulated.child import run
-from golden.simulated.result import Result, as_table, compare, read_result
-from golden.simulated.text import render, render_changes
+from golden.simulated.result import Result, compare, read_result
+from golden.simulated.text import as_table, render, render_changes
 from golden.trace.errors import ExitCode, NothingComparable, RunFailed, UnusableInput
 
 _MOST = 30

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "github", "sarif")
 _GONE = {
+    "--reads": "--measured FILE takes the syncs that `golden syncs --json FILE` measures",
     "--owner": "baselines have no owners; leave it out",
     "--not-followed": "--output-format json lists these calls as not_followed",
     "--statistics": "--output-format json has every finding to count",
@@ -63,7 +64,7 @@ class _Asked:
     update_baseline: bool
     reason: str | None
     add_allow: str | None
-    reads: Path | None
+    measured: Path | None
     output_format: str
     output: Path | None
     quiet: bool
@@ -94,9 +95,10 @@ class _Asked:
 @click.option("--reason", metavar="TEXT", help="With --update-baseline: why what is added is accepted.")
 @click.option("--add-allow", metavar="REASON", help="Write `# hotpath: allow[...] REASON` at every finding.")
 @click.option(
-    "--reads",
+    "--measured",
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A file of reads seen at run time: report those in loops that the checker missed.",
+    help="Compare with the syncs of a run, as `golden syncs --json FILE` measures them.",
 )
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
@@ -136,7 +138,11 @@ def command(**given: Any) -> int:
     paths, piped = asked.paths, asked.stdin_filename
     others = [path for path in paths if path != Path("-")]
     project = asked.root or root_of([piped] if piped else paths)
-    config = _with_codes(_with_heat(read_config(project), asked.heat), asked.select, asked.ignore)
+    config = _with_codes(
+        _with_heat(read_config(project), asked.heat or ("all" if asked.measured else None)),
+        asked.select,
+        asked.ignore,
+    )
     cache = None if asked.no_cache else project / CACHE
     held: dict[str, list[str]] = {}
     if piped is not None:
@@ -145,8 +151,8 @@ def command(**given: Any) -> int:
         report = check_text(data, piped, others, config, root=project, cache=cache)
     else:
         report = check(paths, config, root=project, cache=cache)
-    if asked.reads is not None:
-        return _missed(report, asked.reads, exit_zero=asked.exit_zero)
+    if asked.measured is not None:
+        return _measured(report, asked.measured, exit_zero=asked.exit_zero)
     if asked.update_baseline:
         return _update(report, _baseline_path(asked.baseline, config, project), asked.reason)
     if asked.base is not None:
@@ -282,18 +288,17 @@ def _allow(comparison: Comparison, project: Path, reason: str) -> int:
     return Exit.CLEAN
 
 
-def _missed(report: Report, path: Path, *, exit_zero: bool) -> int:
-    from codemods.hotpath.crosscheck import crosscheck, read_sites
+def _measured(report: Report, path: Path, *, exit_zero: bool) -> int:
+    from codemods.hotpath.measured import crosscheck, read_measured, summary
 
-    sites = read_sites(path)
-    verdicts = [item for item in crosscheck(report, sites) if item.verdict == "missed"]
-    for item in verdicts:
-        site = item.site
-        times = "" if site.count is None else f", {site.count} times"
-        click.echo(f"{site.path}:{site.line}: {site.read or 'a read'} seen at run time{times}; {item.why}")
-    ending = "is in a hot loop and was" if len(verdicts) == 1 else "are in hot loops and were"
-    click.echo(f"hotpath: {len(verdicts)} of {len(sites)} sites read at run time {ending} missed")
-    return Exit.FOUND if verdicts and not exit_zero else Exit.CLEAN
+    rows = crosscheck(report, read_measured(path))
+    for row in rows:
+        said = f"{row.code} {row.heat}: " if row.code else ""
+        seen = f", {', '.join(row.syncs)}" if row.syncs else ""
+        click.echo(f"{row.path}:{row.line}: {said}{row.verdict}{seen}")
+    click.echo(summary(rows))
+    missed = any(row.verdict == "not reported" for row in rows)
+    return Exit.FOUND if missed and not exit_zero else Exit.CLEAN
 
 
 def _render(comparison: Comparison, source: Lines, asked: _Asked) -> str:

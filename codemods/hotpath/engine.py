@@ -59,7 +59,6 @@ def analyse(files: Sequence[File], config: Config) -> Report:
     kept += [*wrong, *run.wrong.values()]
     if config.per_path_ignores:
         kept = [finding for finding in kept if finding.code not in config.ignored_in(finding.place.path)]
-    reached = {(f.module.path, f.node.lineno, f.node.end_lineno or f.node.lineno) for f in run.found.hot}
     return Report(
         findings=tuple(sorted((f for f in kept if f.code in reported), key=lambda finding: finding.order)),
         allowed=tuple(sorted(allowed, key=lambda item: item.finding.order)),
@@ -68,7 +67,6 @@ def analyse(files: Sequence[File], config: Config) -> Report:
         ),
         files=len(files),
         lines=sum(module.text.count("\n") for module in modules),
-        reached=tuple(sorted(reached)),
         truncated=tuple(sorted(run.found.truncated)),
         functions=len(run.found.hot),
         followed=len(run.found.followed),

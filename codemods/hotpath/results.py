@@ -148,7 +148,6 @@ class Report:
         loops: hot loops that were seen.
         files: how many there were.
         lines: how many lines they have.
-        reached: functions that run inside loops, with the lines they span, as (path, first, last).
         truncated: stalls that more call paths lead to than are listed.
         functions: how many run in loops over environments or steps.
         followed: calls in such loops that were gone into.
@@ -164,7 +163,6 @@ class Report:
     loops: tuple[Loop, ...] = ()
     files: int = 0
     lines: int = 0
-    reached: tuple[tuple[str, int, int], ...] = ()
     truncated: tuple[Place, ...] = ()
     functions: int = 0
     followed: int = 0

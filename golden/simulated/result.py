@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VERSION = 1
-
 
 @dataclass(frozen=True, slots=True)
 class Sync:
@@ -64,12 +62,13 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run on simulated devices showed."""
+    """What a run on simulated devices showed; ``ran`` has the functions that computed there."""
 
     steps: int
     syncs: tuple[Sync, ...]
     races: tuple[Race, ...]
     peaks: tuple[Peak, ...]
+    ran: tuple[tuple[str, str], ...] = ()
 
     @property
     def total(self) -> int:
@@ -157,6 +156,7 @@ def read_result(folder: Path) -> Result | None:
         ),
         races=tuple(Race(*key, count) for key, count in races.most_common()),
         peaks=tuple(peaks[device] for device in sorted(peaks)),
+        ran=tuple(sorted({(file, function) for process in found for file, function in process["ran"]})),
     )
 
 
@@ -193,26 +193,3 @@ def compare(base: Result, head: Result) -> Compared:
 
 def _rate(sync: Sync | None, of: Result) -> float:
     return sync.count / max(of.steps, 1) if sync else 0.0
-
-
-def as_table(result: Result) -> dict[str, Any]:
-    """A result for other tools."""
-    names = ("file", "line", "function", "kind", "call", "text", "count", "windows")
-    return {
-        "version": VERSION,
-        "steps": result.steps,
-        "syncs": [{name: getattr(sync, name) for name in names} for sync in result.syncs],
-        "races": [
-            {"what": race.what, "place": race.place, "other": race.other, "count": race.count}
-            for race in result.races
-        ],
-        "peaks": [
-            {
-                "device": peak.device,
-                "bytes": peak.peak,
-                "step": peak.step,
-                "held": [{"place": place, "bytes": size} for place, size in peak.held],
-            }
-            for peak in result.peaks
-        ],
-    }

@@ -13,7 +13,7 @@ import torch
 from . import api
 from .memory import MEMORY
 from .streams import RACES
-from .syncs import SYNCS
+from .syncs import SYNCS, ran
 
 
 def start(spec: dict[str, Any]) -> None:
@@ -40,6 +40,7 @@ def found() -> dict[str, Any]:
         "torch": torch.__version__,
         "rank": os.environ.get("RANK"),
         "steps": SYNCS.steps,
+        "ran": ran(),
         "syncs": SYNCS.rows(),
         "races": RACES.rows(),
         "memory": {f"cuda:{index}": memory.told() for index, memory in sorted(MEMORY.items())},

@@ -21,7 +21,7 @@ _OWN = str(_HOME) + os.sep
 _OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("record", "trace", "reach"))
 _TORCH = str(Path(torch.__file__).resolve().parent) + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
-_COMPREHENSION = re.compile(r"(\.<locals>)?\.<(list|set|dict)comp>$")
+_COMPREHENSION = re.compile(r"((^|\.<locals>\.|\.)<(list|set|dict)comp>)+$")
 _PROGRAM, _LIBRARY, _TORCHS, _TOOLS = range(4)
 _codes: dict[int, CodeType] = {}
 _kinds: dict[int, int] = {}
@@ -93,7 +93,11 @@ def located(where: Place) -> tuple[str, int, str]:
     if code is None:
         return "", 0, ""
     line = next((n for start, end, n in code.co_lines() if start <= where[1] < end and n), 0)
-    return _shown(Path(code.co_filename)), line, _COMPREHENSION.sub("", code.co_qualname)
+    return _shown(Path(code.co_filename)), line, _function(code)
+
+
+def _function(code: CodeType) -> str:
+    return _COMPREHENSION.sub("", code.co_qualname).replace(".<locals>", "") or "<module>"
 
 
 def title(where: Place) -> str:
@@ -109,6 +113,12 @@ def _shown(path: Path) -> str:
         if path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
     return path.as_posix()
+
+
+def ran() -> list[tuple[str, str]]:
+    """The functions of the program that computed on a device, with their files."""
+    codes = [code for key, code in _codes.items() if _kinds[key] == _PROGRAM]
+    return sorted({(_shown(Path(code.co_filename)), _function(code)) for code in codes})
 
 
 class Syncs:

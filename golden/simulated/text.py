@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from golden.simulated.result import Change, Compared, Race, Result, Sync, grown
 
@@ -11,6 +12,7 @@ NOT_SIMULATED = (
     "Triton, compiled regions (they run eagerly), NCCL (collectives go to gloo), what cuBLAS and cuDNN "
     "leave undetermined"
 )
+_VERSION = 1
 _LINES = 5
 # Steps of an agent come between those of the nets that it trains, and a line is one of either.
 _OFTEN = 1.5
@@ -140,3 +142,30 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def as_table(result: Result) -> dict[str, Any]:
+    """A result for other tools."""
+    names = ("file", "line", "function", "kind", "call", "text", "count", "windows")
+    return {
+        "version": _VERSION,
+        "steps": result.steps,
+        "ran": [{"file": file, "function": function} for file, function in result.ran],
+        "syncs": [
+            {**{name: getattr(sync, name) for name in names}, "often": often(sync, result.steps)}
+            for sync in result.syncs
+        ],
+        "races": [
+            {"what": race.what, "place": race.place, "other": race.other, "count": race.count}
+            for race in result.races
+        ],
+        "peaks": [
+            {
+                "device": peak.device,
+                "bytes": peak.peak,
+                "step": peak.step,
+                "held": [{"place": place, "bytes": size} for place, size in peak.held],
+            }
+            for peak in result.peaks
+        ],
+    }

@@ -185,7 +185,7 @@ def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
         ((".", "--statistics"), "--statistics is gone: --output-format json has"),
         ((".", "--cache-dir", "x"), "--cache-dir is gone: the cache is .hotpath_cache"),
         ((".", "--output-format", "junit"), "'junit' is not one of 'text', 'json', 'github', 'sarif'"),
-        ((".", "--reads", "missing.json"), "missing.json: can't be read"),
+        ((".", "--measured", "missing.json"), "missing.json: can't be read"),
     ],
 )
 def test_unusable_arguments(
@@ -421,35 +421,46 @@ def test_cache_is_used(trainer: Project, capsys: Capture) -> None:
     assert "`cached.item()`" in capsys.readouterr().out
 
 
-def test_reads_seen_at_run_time(trainer: Project, capsys: Capture, tmp_path: Path) -> None:
-    sites = [
-        {"file": "train.py", "line": 2, "read": "item", "count": 3},
-        {"file": "train.py", "line": 8, "read": "format", "count": 5},
-        {"file": "other.py", "line": 1, "read": "item", "count": 1},
-    ]
-    path = tmp_path / "reads.json"
-    path.write_text(json.dumps({"version": 1, "sites": sites}))
-    assert trainer.run("--reads", str(path)) == 1
+def test_measured_syncs_confirm_rows_and_show_what_is_missed(
+    trainer: Project, capsys: Capture, tmp_path: Path
+) -> None:
+    def sync(line: int, count: int) -> dict[str, object]:
+        return {
+            "file": "train.py",
+            "line": line,
+            "kind": "item",
+            "call": "",
+            "often": f"{count} a step",
+            "count": count,
+            "windows": 4,
+        }
+
+    path = tmp_path / "syncs.json"
+    measured = {"steps": 4, "syncs": [sync(2, 12), sync(8, 4)], "ran": []}
+    path.write_text(json.dumps(measured))
+    assert trainer.run("--measured", str(path)) == 1
     assert capsys.readouterr().out == (
-        "train.py:8: format seen at run time, 5 times; in `for env_idx in range(n_envs)`, line 7\n"
-        "hotpath: 1 of 3 sites read at run time is in a hot loop and was missed\n"
+        "train.py:2: HP001 env: confirmed, item 12 a step\n"
+        "train.py:8: not reported, item 4 a step\n"
+        "hotpath: 1 of 1 reported operations that ran wait, 1 as often as said; 0 did not run; "
+        "1 of 2 lines that wait in loops are reported\n"
     )
-    path.write_text(json.dumps({"version": 1, "sites": sites[:1]}))
-    assert trainer.run("--reads", str(path)) == 0
+    for ran, said in (([], "not executed"), ([{"file": "train.py", "function": "read"}], "no sync")):
+        path.write_text(json.dumps({"steps": 4, "syncs": [], "ran": ran}))
+        assert trainer.run("--measured", str(path)) == 0
+        assert f"HP001 env: {said}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("{", "not valid JSON"),
-        ("[]", "not a file of reads"),
-        ('{"version": 1, "sites": [{}]}', "sites[0] has no"),
-    ],
+    [("{", "not valid JSON"), ("[]", "not a file of"), ('{"syncs": [{}]}', "not a file of")],
 )
-def test_unusable_reads(trainer: Project, text: str, message: str, capsys: Capture, tmp_path: Path) -> None:
-    path = tmp_path / "reads.json"
+def test_unusable_measurements(
+    trainer: Project, text: str, message: str, capsys: Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / "syncs.json"
     path.write_text(text)
-    assert trainer.run("--reads", str(path)) == 2
+    assert trainer.run("--measured", str(path)) == 2
     assert message in capsys.readouterr().err
 
 
