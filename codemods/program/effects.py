@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning
+from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
 
-__all__ = ["Definition", "Effect", "Effects", "Meaning"]
+__all__ = ["Definition", "Effect", "Effects", "Meaning", "Meant"]
 
 _HOOKS = frozenset(["__class_getitem__", "__init_subclass__", "__mro_entries__", "__set_name__"])
 _DEEPEST = 20
@@ -196,7 +196,8 @@ def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
         return values.is_type(base.slice) and _is_plain_base(values, base.value, depth)
     found = values.meaning(base)
     if isinstance(found, ast.ClassDef):
-        plain = not found.decorator_list and not _has_hooks(found, _HOOKS) and depth < _DEEPEST
+        plain = not _has_hooks(found, _HOOKS) and depth < _DEEPEST
+        plain = plain and all(values.decorates(each) < Effect.RUNS for each in found.decorator_list)
         plain = plain and not _has_metaclass(values, found)
         return plain and all(_is_plain_base(values, each, depth + 1) for each in _bases(found))
     return bool(values.known(base))

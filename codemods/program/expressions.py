@@ -35,17 +35,20 @@ class Kind(IntEnum):
 
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Meaning = Callable[[ast.expr], str | Definition | None]
+Meant = str | Definition | ast.expr | None
+Meaning = Callable[[ast.expr], Meant]
 """What a name or a chain of attributes stands for: the dotted name of something outside of the program (a
-builtin stands alone), the one definition that binds it, or None."""
+builtin stands alone), the one definition that binds it, the one expression that it is given, or None."""
 
 _LARGEST = 2**63
 _MANY = 24
+_DEEPEST = 8
 _EXACT = (ast.Add, ast.Sub, ast.Mult)
 # These keep what they are given, and ask it for nothing.
 _KEEPING = words("""
-    dataclasses.field functools.partial types.MappingProxyType types.SimpleNamespace typing.cast
+    functools.partial types.MappingProxyType types.SimpleNamespace typing.cast
 """)
+_VARIABLES = words("typing.ParamSpec typing.TypeVar typing_extensions.ParamSpec typing_extensions.TypeVar")
 _EXCEPTIONS = frozenset(
     name for name, one in vars(builtins).items() if isinstance(one, type) and issubclass(one, BaseException)
 )
@@ -58,12 +61,13 @@ class Expressions:
     def __init__(self, meaning: Meaning, local: frozenset[str] = frozenset()) -> None:
         self._meaning = meaning
         self.local = local
+        self._asked = 0
 
     def within(self, names: Iterable[str]) -> Expressions:
         """The same where some more names are bound to what is not known."""
         return Expressions(self._meaning, self.local.union(names))
 
-    def meaning(self, node: ast.expr) -> str | Definition | None:
+    def meaning(self, node: ast.expr) -> Meant:
         """What an expression stands for, if it is a chain of names."""
         root = node
         while isinstance(root, ast.Attribute):
@@ -141,7 +145,9 @@ class Expressions:
             case ast.Constant(value):
                 return value is None or value is Ellipsis or isinstance(value, str)
             case ast.Name() | ast.Attribute():
-                return bool(self.known(node)) or isinstance(self.meaning(node), ast.ClassDef)
+                found = self.meaning(node)
+                variable = isinstance(found, ast.Call) and self.known(found.func) in _VARIABLES
+                return bool(self.known(node)) or variable or isinstance(found, ast.ClassDef)
             case ast.Subscript(value, index):
                 return bool(self.known(value)) and self.is_type(index)
             case ast.BinOp(left, ast.BitOr(), right):
@@ -172,10 +178,21 @@ class Expressions:
             return Effect.RAISES, Kind.MADE
         if isinstance(node, ast.Attribute):
             return self._operated([node.value])
+        if isinstance(found, ast.expr):
+            return Effect.RAISES, self._kept(found)
         plain = isinstance(found, Definition) and not found.decorator_list
         if isinstance(found, ast.ClassDef):
             plain = plain and not found.keywords and not found.bases
         return Effect.RAISES, Kind.HELD if plain else Kind.UNKNOWN
+
+    def _kept(self, value: ast.expr) -> Kind:
+        """What is known of a name's one value later: into a container something else may have come."""
+        if self._asked > _DEEPEST:
+            return Kind.UNKNOWN
+        self._asked += 1
+        kind = self.of(value)[1]
+        self._asked -= 1
+        return kind if kind <= Kind.PLAIN else max(kind, Kind.HELD)
 
     def _container(self, elements: list[ast.expr], least: Kind) -> Found:
         found = [self.of(each.value if isinstance(each, ast.Starred) else each) for each in elements]
@@ -241,7 +258,11 @@ class Expressions:
             case ast.Attribute(ast.Constant()) if plain:
                 return effect, Kind.MADE
         name = self.known(node.func)
-        if name in _KEEPING:
+        if name == "dataclasses.field":
+            # What a default is told of its name counts; the rest is only kept.
+            defaults = [self.of(each.value)[1] for each in node.keywords if each.arg == "default"]
+            return effect, Kind.HELD if all(kind <= Kind.MADE for kind in defaults) else Kind.UNKNOWN
+        if name in _KEEPING or (name in _VARIABLES and all(map(self.is_type, given))):
             return effect, Kind.UNKNOWN
         if (makes(name) or name in HARMLESS) and plain and not calls_back(name, node):
             return effect, Kind.MADE

@@ -18,7 +18,7 @@ from codemods.program.walk import ComprehensionNode
 from codemods.program.words import words
 
 # Context managers that never swallow what their block raises.
-_QUIET = words("""
+_PASSING = words("""
     builtins.open contextlib.closing contextlib.nullcontext contextlib.redirect_stderr
     contextlib.redirect_stdout decimal.localcontext tempfile.NamedTemporaryFile tempfile.TemporaryDirectory
     tempfile.TemporaryFile threading.Condition threading.Lock threading.RLock threading.Semaphore
@@ -268,7 +268,7 @@ class Graph(Builder):
             return
         first, *rest = items
         self.run(first.context_expr)
-        if _is_quiet(self.tree, self.scope, first.context_expr):
+        if _lets_through(self.tree, self.scope, first.context_expr):
             self.run(first.optional_vars)
             self._with(rest, body)
             return
@@ -387,16 +387,16 @@ class Graph(Builder):
             self._link(self.current, failed)
 
 
-def _is_quiet(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
+def _lets_through(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
     """Whether a context manager expression surely lets exceptions of its block through."""
     if isinstance(node, ast.IfExp):
-        return _is_quiet(tree, scope, node.body) and _is_quiet(tree, scope, node.orelse)
+        return _lets_through(tree, scope, node.body) and _lets_through(tree, scope, node.orelse)
     if isinstance(node, ast.Call):
-        return dotted(tree, scope, node.func) in _QUIET
+        return dotted(tree, scope, node.func) in _PASSING
     if isinstance(node, ast.Name):
         owner = tree.owner(scope, node.id)
         values = tree.values(owner, node.id)
         return bool(values) and all(
-            isinstance(v, (ast.Call, ast.IfExp)) and _is_quiet(tree, owner, v) for v in values
+            isinstance(v, (ast.Call, ast.IfExp)) and _lets_through(tree, owner, v) for v in values
         )
     return False

@@ -13,24 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codemods.program.effects import Definition, Effect, Effects, Meant
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import with_packages
-from codemods.program.makers import QUIET, calls_back, is_plain, makes
-from codemods.program.nodes import all_defaults, called, first_of, is_accessor, root_of, walk
+from codemods.program.makers import QUIET
+from codemods.program.nodes import root_of, walk
 from codemods.program.origins import imported
 from codemods.program.repository import module_files, package_of
 from codemods.program.source import SourceError, all_blocks, shared_tree
 from codemods.program.words import words
-
-_HOOKS = {"__init__", "__new__", "__post_init__", "_missing_"}
-_CONTAINERS = ("dict", "frozenset", "list", "set", "sorted", "tuple")
-_HARMLESS = words("""
-    logging.getLogger torch.compiler.disable torch.enable_grad torch.inference_mode torch.no_grad
-""")
-# What makes classes whose objects only keep what is given.
-_RECORDS = words("dataclasses.dataclass typing.NamedTuple enum.Enum enum.IntEnum enum.StrEnum")
-_LITERALS = (ast.Constant, ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple)
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +60,29 @@ class Text:
     Attributes:
         steps: what it does.
         bound: the names that it binds.
-        literals: those of them that are texts or containers which it writes down.
-        plain: those that are classes of which a base may be made without more being done.
+        values: what those of them stand for that nothing binds again: a definition, or an expression.
         origins: where those come from that it imports.
     """
 
-    def __init__(self, package: str, is_known: Callable[[str, str], bool], *, names: bool) -> None:
-        """``is_known`` tells whether a name of another module is one of its literals, or plain classes; with
-        ``names``, what is read and set of other modules is a step.
+    def __init__(self, package: str, find: Defined, *, names: bool) -> None:
+        """``find`` gives the definition that a dotted path leads to, and its file; with ``names``, what is
+        read and set of other modules is a step.
         """
         self.package = package
-        self.is_known = is_known
         self.names = names
         self.steps: list[Step] = []
         self.bound: set[str] = set()
-        self.literals: set[str] = set()
-        self.plain: set[str] = set()
+        self.values: dict[str, Definition | ast.expr] = {}
         self.origins: dict[str, str] = {}
-        self.classes: dict[str, ast.ClassDef] = {}
+        self._find = find
+        # The files of what stands elsewhere.
+        self._homes: dict[int, Text] = {}
+        # Of annotations nothing is told: one that does more than name a type is rare.
+        self._effects = Effects(self._means, lazy=True)
 
     def read(self, tree: ast.Module) -> Text:
         """Read a whole file."""
         self.block(tree.body, maybe=False)
-        self.plain = {name for name in self.classes if self.plain_base(ast.Name(name, ast.Load()))}
         return self
 
     def block(self, body: Sequence[ast.stmt], *, maybe: bool) -> None:
@@ -104,24 +95,37 @@ class Text:
         match statement:
             case ast.Import() | ast.ImportFrom():
                 self._import(statement, maybe)
+                return
             case ast.If() if is_type_checking(statement.test):
                 self.block(statement.orelse, maybe=maybe)
             case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | ast.TryStar() | ast.Match():
-                self._compound(statement)
-            case ast.ClassDef():
-                self._class(statement, maybe)
-            case _ if not self._is_quiet(statement):
+                if any(self._effects.of(part) is Effect.RUNS for part in _heads(statement)):
+                    self.steps.append(Acts(statement.lineno, label_of(statement)))
+                for block in all_blocks(statement):
+                    self.block(block, maybe=True)
+            case _ if self._effects.of(statement) is Effect.RUNS:
                 self.steps.append(Acts(statement.lineno, label_of(statement)))
-        if isinstance(statement, (*_DEFINITIONS, ast.ClassDef)):
-            self.bound.add(statement.name)
-            self.origins.pop(statement.name, None)
-        elif not isinstance(statement, (ast.Import, ast.ImportFrom)):
-            for node in walk(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    self.bound.add(node.id)
-                    self.origins.pop(node.id, None)
-                    self.literals.discard(node.id)
-            self._literal(statement)
+        if isinstance(statement, Definition):
+            self._bind(statement.name, statement)
+            return
+        for node in walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self._bind(node.id, None)
+        match statement:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
+                ast.Name(name), value=ast.expr() as value
+            ):
+                self._bind(name, value)
+
+    def _bind(self, name: str, value: Definition | ast.expr | str | None) -> None:
+        """Bind a name; a text is the path that is imported."""
+        self.bound.add(name)
+        self.values.pop(name, None)
+        self.origins.pop(name, None)
+        if isinstance(value, str):
+            self.origins[name] = value
+        elif value is not None:
+            self.values[name] = value
 
     def _names(self, statement: ast.stmt) -> None:
         """Note the names of other modules that it reads or sets."""
@@ -139,31 +143,6 @@ class Text:
         if any(found.values()):
             self.steps.append(Names(statement.lineno, tuple(found[True]), tuple(found[False])))
 
-    def _literal(self, statement: ast.stmt) -> None:
-        """Remember names of containers and texts that are written down, whose methods do nothing else."""
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=value)
-            ):
-                match value:
-                    case ast.Call(func=ast.Name(id=maker)):
-                        written = maker in _CONTAINERS and maker not in self.bound
-                    case _:
-                        written = isinstance(value, _LITERALS)
-                if written:
-                    self.literals.add(name)
-
-    def _compound(self, statement: ast.stmt) -> None:
-        """One whose blocks may run, or not, or often: what it does besides counts as one."""
-        for name in ("test", "iter", "items", "subject"):
-            asked = getattr(statement, name, None)
-            for part in asked if isinstance(asked, list) else [asked]:
-                if isinstance(part, ast.AST) and not self._quiet(part):
-                    self.steps.append(Acts(statement.lineno, label_of(statement)))
-        for block in all_blocks(statement):
-            self.block(block, maybe=True)
-
     def _import(self, node: ast.Import | ast.ImportFrom, maybe: bool) -> None:
         made = imported(node, self.package)
         if isinstance(node, ast.Import):
@@ -173,108 +152,55 @@ class Text:
         else:
             names = tuple(alias.name for alias in node.names if alias.name != "*")
             self.steps.append(Loads(node.lineno, made[0].module, names, maybe))
-        self.origins |= {each.bound: each.path for each in made}
-        self.bound.update(each.bound for each in made)
+        for each in made:
+            self._bind(each.bound, each.path)
 
-    def _class(self, node: ast.ClassDef, maybe: bool) -> None:
-        self.classes[node.name] = node
-        kept = [self._decorator(decorator) for decorator in node.decorator_list]
-        kept += [self.plain_base(base) for base in node.bases]
-        kept += [keyword.arg == "metaclass" and self.plain_base(keyword.value) for keyword in node.keywords]
-        for inner in node.body:
-            if isinstance(inner, (ast.Import, ast.ImportFrom)):
-                self._import(inner, maybe)
-            elif isinstance(inner, ast.ClassDef):
-                self._class(inner, maybe)
-            else:
-                kept.append(self._is_quiet(inner))
-        if not all(kept):
-            self.steps.append(Acts(node.lineno, label_of(node)))
-
-    def _is_quiet(self, statement: ast.stmt) -> bool:
-        """Whether a plain statement only binds what is the same whenever it is worked out."""
-        match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                defaults = all(map(self._quiet, all_defaults(statement.args)))
-                return defaults and all(map(self._decorator, statement.decorator_list))
-            case ast.Assign(targets=targets, value=value):
-                return all(isinstance(t, (ast.Name, ast.Tuple)) for t in targets) and self._quiet(value)
-            case ast.AnnAssign(target=target, value=value):
-                return isinstance(target, ast.Name) and (value is None or self._quiet(value))
-            case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.Global():
-                return True
-        return type(statement).__name__ == "TypeAlias"
-
-    def _decorator(self, node: ast.expr) -> bool:
-        """Whether what a decorator is called with is all that matters of it."""
-        if is_accessor(node):
-            return isinstance(node.value, ast.Name)
-        return self._maker(called(node)) and self._quiet(node)
-
-    def _quiet(self, value: ast.AST) -> bool:
-        for node in ast.walk(value):
-            if isinstance(node, ast.Call):
-                if not self._maker(node.func) or calls_back(self._origin(node.func), node):
-                    return False
-            elif isinstance(node, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)):
-                return False
-        return True
-
-    def _maker(self, node: ast.expr) -> bool:
-        """Whether calling something makes a value of its arguments and does nothing else."""
+    def _means(self, node: ast.expr) -> Meant:
+        """The dotted name of something outside the project, or what a name in it stands for."""
+        home = self._homes.get(id(node), self)
         root = root_of(node)
-        if isinstance(root, ast.Constant):
-            return True
         if not isinstance(root, ast.Name):
-            return False
-        whole = self._origin(node)
-        if root.id in self.origins:
-            if makes(whole) or whole in _HARMLESS:
-                return True
-            origin = self.origins[root.id]
-            return isinstance(node, ast.Attribute) and node.value is root and self.is_known(origin, "literal")
-        if root.id in self.literals and isinstance(node, ast.Attribute):
-            return True
-        if root is node and root.id in self.classes:
-            return self._record(self.classes[root.id])
-        return root.id not in self.bound and makes(whole)
+            return None
+        if root.id not in home.origins:
+            value = home.values.get(root.id) if root is node else None
+            return value if root.id in home.bound else home._origin(node)
+        there, found = self._find(home._origin(node))
+        if there is not None and isinstance(found, (ast.ClassDef, ast.expr)):
+            parts = [found] if isinstance(found, ast.expr) else _outside_of(found)
+            self._homes |= {id(inner): there for part in parts for inner in ast.walk(part)}
+        return found
 
     def _origin(self, node: ast.expr) -> str:
-        """The dotted name of what is called; empty for anything else."""
+        """The dotted name of a chain of attributes, by what its root is imported as."""
         parts: list[str] = []
         while isinstance(node, (ast.Attribute, ast.Subscript)):
             if isinstance(node, ast.Attribute):
                 parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
+        assert isinstance(node, ast.Name)
         return ".".join([self.origins.get(node.id, node.id), *reversed(parts)])
 
-    def _record(self, node: ast.ClassDef) -> bool:
-        """Whether making an object of a class only keeps what is given."""
-        own = {inner.name for inner in node.body if isinstance(inner, _DEFINITIONS)}
-        roots = [called(kind) for kind in (*node.decorator_list, *node.bases)]
-        names = {self.origins.get(root.id, "") for root in roots if isinstance(root, ast.Name)}
-        return not names.isdisjoint(_RECORDS) and not own & _HOOKS and all(map(self.plain_base, node.bases))
 
-    def plain_base(self, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
-        """Does a class with this base do nothing more when it is made? `inside` are those that have it."""
-        while isinstance(node, ast.Subscript):
-            node = node.value
-        if isinstance(node, ast.Name) and node.id in inside:
-            return False
-        if isinstance(node, ast.Name) and node.id in self.classes:
-            own = self.classes[node.id]
-            hooks = any(isinstance(n, _DEFINITIONS) and n.name == "__init_subclass__" for n in own.body)
-            metas = [keyword.value for keyword in own.keywords if keyword.arg == "metaclass"]
-            return not hooks and all(self.plain_base(b, inside | {node.id}) for b in (*own.bases, *metas))
-        node = first_of(node)
-        if not isinstance(node, ast.Name):
-            return False
-        if node.id in self.origins:
-            origin = self.origins[node.id]
-            return is_plain(origin) or self.is_known(origin, "class")
-        return node.id not in self.bound
+Defined = Callable[[str], tuple[Text | None, Meant]]
+
+
+def _outside_of(node: ast.ClassDef) -> list[ast.expr]:
+    """What the file around a class evaluates to make it, but for its body."""
+    return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+
+
+def _heads(statement: ast.stmt) -> list[ast.stmt]:
+    """What a compound statement does besides running its blocks, as statements."""
+    match statement:
+        case ast.If(test) | ast.While(test):
+            return [ast.If(test, [ast.Pass()], [])]
+        case ast.For(iter=iterated):
+            return [ast.For(ast.Name("_", ast.Store()), iterated, [ast.Pass()], [])]
+        case ast.With(items):
+            return [ast.Expr(item.context_expr) for item in items]
+        case ast.Match(subject):
+            return [ast.Expr(subject)]
+    return []
 
 
 def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -292,7 +218,7 @@ def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
 
 def label_of(statement: ast.stmt) -> str:
     """What an acting statement is known by, in whichever file it stands."""
-    if isinstance(statement, (*_DEFINITIONS, ast.ClassDef)):
+    if isinstance(statement, Definition):
         return f"{type(statement).__name__} {statement.name}"
     return ast.dump(statement)
 
@@ -431,19 +357,21 @@ class Loading:
         return self._empty(package).read(tree)
 
     def _empty(self, package: str) -> Text:
-        return Text(package, self._is_known, names=self._names)
+        return Text(package, self._defined, names=self._names)
 
-    def _is_known(self, dotted: str, kind: str) -> bool:
-        """Whether a name of a module of the project is one of its literals, or plain classes."""
+    def _defined(self, dotted: str) -> tuple[Text | None, Meant]:
+        """What a path leads to through the project's imports, and its file; no file, and the
+        path there, where it leads out of the project.
+        """
         for _ in range(_LONGEST_CHAIN):
             module, _, name = dotted.rpartition(".")
             text = self._text(module) if module else None
             if text is None:
-                return False
-            if name in (text.literals if kind == "literal" else text.plain):
-                return True
-            dotted = text.origins.get(name, "")
-        return False
+                return None, dotted
+            if name not in text.origins:
+                return text, text.values.get(name)
+            dotted = text.origins[name]
+        return None, None
 
 
 def is_of_torch(module: str) -> bool:

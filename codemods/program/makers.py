@@ -1,4 +1,4 @@
-"""What only makes a value of what it is given, and classes that can be bases without more being done.
+"""Lists of what only makes a value of what it is given.
 
 What is not listed may act: it may change something, read what others change, or call what it is given.
 """
@@ -16,8 +16,7 @@ LOUD = frozenset(
     ["__main__", "antigravity", "idlelib", "readline", "rlcompleter", "site", "this", "turtledemo"]
 )
 QUIET = sys.stdlib_module_names - LOUD
-_PLAIN = QUIET | {"torch", "typing_extensions"}
-_KNOWN = _PLAIN | {"numpy"} | frozenset(dir(builtins))
+_KNOWN = QUIET | {"numpy", "torch", "typing_extensions"} | frozenset(dir(builtins))
 # Modules whose functions and classes make values, and those of their names that do more.
 _MAKERS: dict[str, frozenset[str]] = {
     "abc": frozenset(),
@@ -56,16 +55,6 @@ HARMLESS = words("""
     torch.cuda.device_count torch.cuda.is_available torch.device torch.enable_grad torch.inference_mode
     torch.no_grad
 """)
-# Those of them whose answer holds nothing that can be changed, if what they are given does not.
-LASTING = words("""
-    bool bytes float frozenset int len max min range round str sum tuple re.compile pathlib.Path
-    pathlib.PurePath pathlib.PurePosixPath
-""")
-# These keep what they are given as it is.
-KEEPING = words("""
-    classmethod property staticmethod dataclasses.field functools.partial functools.partialmethod
-    functools.wraps types.MappingProxyType types.SimpleNamespace typing.NewType typing.TypeVar typing.cast
-""")
 
 
 def makes(name: str) -> bool:
@@ -84,16 +73,6 @@ def calls_back(name: str, call: ast.Call) -> bool:
     if name == "type":
         return len(call.args) != 1 or bool(call.keywords)
     return any(keyword.arg in ("key", None) for keyword in call.keywords)
-
-
-def is_constant_of(name: str) -> bool:
-    """Is a dotted name one of a maker's module, of which an attribute is read?"""
-    return name.partition(".")[0] in _MAKERS or name.partition(".")[0] in ("contextlib", "pathlib")
-
-
-def is_plain(name: str) -> bool:
-    """May a class of this dotted name be a base, and nothing more is done than to make the class?"""
-    return name.partition(".")[0] in _PLAIN
 
 
 def is_known(name: str) -> bool:
