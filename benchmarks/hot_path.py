@@ -323,7 +323,7 @@ def grow(task: TaskSpec) -> MorphogeneticModel:
         model.record_epoch(0.5, {})
         for slot_id in task.slots:
             if model.slot(slot_id).stage is SeedStage.TRAINING:
-                model.advance(slot_id)
+                model.slot(slot_id).advance()
         model.step_epoch()
     return model.eval()
 

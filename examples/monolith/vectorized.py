@@ -618,7 +618,7 @@ def _advance_active_seed(model: MorphogeneticModel, slot_id: str) -> bool:
     report = model.slot_reports().get(slot_id)
     if report is None or report.stage is SeedStage.FOSSILIZED:
         return False
-    return model.advance(slot_id)
+    return model.slot(slot_id).advance()
 
 
 def _resolve_target_slot(
@@ -1174,23 +1174,21 @@ def train_ppo_vectorized(
                 )
             return grown
         if op is OP_SET_ALPHA_TARGET:
-            return model.set_alpha_target(
-                target_slot,
+            return model.slot(target_slot).retarget(
                 ALPHA_TARGET_VALUES[action.alpha_target],
                 steps=ALPHA_SPEED_STEPS[action.alpha_speed],
                 curve=curve.curve,
                 steepness=curve.steepness,
             )
         if op is OP_PRUNE:
-            return model.prune(
-                target_slot,
+            return model.slot(target_slot).prune(
                 "policy",
                 steps=ALPHA_SPEED_STEPS[action.alpha_speed],
                 curve=curve.curve,
                 steepness=curve.steepness,
             )
         if op is OP_FOSSILIZE:
-            return model.fossilize(target_slot)
+            return model.slot(target_slot).fossilize()
         if op is OP_ADVANCE:
             return _advance_active_seed(model, target_slot)
         raise RuntimeError(f"no way to execute {op.name}")

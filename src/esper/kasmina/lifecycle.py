@@ -13,7 +13,7 @@ def advance_active_seed(model: MorphogeneticModel, slot_id: str) -> bool:
     report = model.slot_reports().get(slot_id)
     if report is None or report.stage is SeedStage.FOSSILIZED:
         return False
-    return model.advance(slot_id)
+    return model.slot(slot_id).advance()
 
 
 def resolve_target_slot(

@@ -15,7 +15,6 @@ from esper.leyline import (
     ALPHA_TARGET_VALUES,
     BLUEPRINT_NAMES,
     CONTRIBUTING_STAGES,
-    DEFAULT_CURVE_STEEPNESS,
     DEFAULT_EMBARGO_EPOCHS,
     STYLE_ALPHA_CURVES,
     STYLE_BLEND_MODES,
@@ -154,41 +153,6 @@ class MorphogeneticModel(nn.Module):
             alpha_target=ALPHA_TARGET_VALUES[action.alpha_target],
             val_accuracy=val_accuracy,
         )
-
-    def advance(self, slot_id: str) -> bool:
-        """See `SeedSlot.advance`."""
-        return self.slot(slot_id).advance()
-
-    def fossilize(self, slot_id: str) -> bool:
-        """See `SeedSlot.fossilize`."""
-        return self.slot(slot_id).fossilize()
-
-    def prune(
-        self,
-        slot_id: str,
-        reason: str,
-        *,
-        initiator: str = "policy",
-        steps: int = 0,
-        curve: AlphaCurve = AlphaCurve.LINEAR,
-        steepness: float = DEFAULT_CURVE_STEEPNESS,
-    ) -> bool:
-        """See `SeedSlot.prune`."""
-        return self.slot(slot_id).prune(
-            reason, initiator=initiator, steps=steps, curve=curve, steepness=steepness
-        )
-
-    def set_alpha_target(
-        self,
-        slot_id: str,
-        target: float,
-        *,
-        steps: int,
-        curve: AlphaCurve,
-        steepness: float = DEFAULT_CURVE_STEEPNESS,
-    ) -> bool:
-        """See `SeedSlot.retarget`."""
-        return self.slot(slot_id).retarget(target, steps=steps, curve=curve, steepness=steepness)
 
     def record_epoch(self, val_accuracy: float, contributions: Mapping[str, float]) -> None:
         """Count one trained and validated epoch in every slot; `contributions` as far as measured."""

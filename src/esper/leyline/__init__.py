@@ -1,130 +1,62 @@
 """Shared contracts: enums, index tables, reports, typed payloads and protocols. No tensor operations."""
 
-from esper.leyline.actions import (
-    ALPHA_CURVE_CHOICES,
-    ALPHA_SPEED_NAMES,
-    ALPHA_SPEED_STEPS,
-    ALPHA_TARGET_VALUES,
-    BLUEPRINT_NAMES,
-    CAUSAL_HEADS,
-    DEFAULT_CURVE_STEEPNESS,
-    HEAD_INDEX,
-    HEAD_NAMES,
-    OP_ADVANCE,
-    OP_FOSSILIZE,
-    OP_GERMINATE,
-    OP_NAMES,
-    OP_PRUNE,
-    OP_SET_ALPHA_TARGET,
-    OP_WAIT,
-    STYLE_ALPHA_CURVES,
-    STYLE_BLEND_MODES,
-    STYLE_NAMES,
-    TEMPO_EPOCHS,
-    TEMPO_NAMES,
-    TOPOLOGY_BLUEPRINTS,
-    CurveChoice,
-    FactoredAction,
-    LifecycleOp,
-    head_sizes,
-)
-from esper.leyline.rollout import (
-    ClientProtocol,
-    EngineProtocol,
-    PolicyProtocol,
-    RewardProtocol,
-    SharedEngineProtocol,
-    SlottedHostProtocol,
-)
-from esper.leyline.slots import (
-    CONTRIBUTING_STAGES,
-    DEFAULT_EMBARGO_EPOCHS,
-    DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD,
-    DEFAULT_GOVERNOR_COLLAPSE_RATIO,
-    DEFAULT_GOVERNOR_DEATH_PENALTY,
-    DEFAULT_GOVERNOR_HISTORY_WINDOW,
-    DEFAULT_GOVERNOR_MIN_HISTORY,
-    DEFAULT_GOVERNOR_MIN_PANICS,
-    DEFAULT_GOVERNOR_SENSITIVITY,
-    DEFAULT_MIN_FOSSILIZE_CONTRIBUTION,
-    DEFAULT_MIN_TRAINING_EPOCHS,
-    HISTORY_LENGTH,
-    LEGAL_TRANSITIONS,
-    LIVE_STAGES,
-    MIN_PRUNE_AGE,
-    NEXT_STAGE,
-    PRUNABLE_STAGES,
-    AlphaCurve,
-    AlphaMode,
-    BlendMode,
-    SeedStage,
-    SeedStateReport,
-    SlotConfig,
-    Topology,
-    TrainingSignals,
-    is_legal_transition,
-)
-from esper.leyline.telemetry import TelemetryEvent, TelemetryEventType
-
-__all__ = [
-    "ALPHA_CURVE_CHOICES",
-    "ALPHA_SPEED_NAMES",
-    "ALPHA_SPEED_STEPS",
-    "ALPHA_TARGET_VALUES",
-    "BLUEPRINT_NAMES",
-    "CAUSAL_HEADS",
-    "CONTRIBUTING_STAGES",
-    "DEFAULT_CURVE_STEEPNESS",
-    "DEFAULT_EMBARGO_EPOCHS",
-    "DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD",
-    "DEFAULT_GOVERNOR_COLLAPSE_RATIO",
-    "DEFAULT_GOVERNOR_DEATH_PENALTY",
-    "DEFAULT_GOVERNOR_HISTORY_WINDOW",
-    "DEFAULT_GOVERNOR_MIN_HISTORY",
-    "DEFAULT_GOVERNOR_MIN_PANICS",
-    "DEFAULT_GOVERNOR_SENSITIVITY",
-    "DEFAULT_MIN_FOSSILIZE_CONTRIBUTION",
-    "DEFAULT_MIN_TRAINING_EPOCHS",
-    "HEAD_INDEX",
-    "HEAD_NAMES",
-    "HISTORY_LENGTH",
-    "LEGAL_TRANSITIONS",
-    "LIVE_STAGES",
-    "MIN_PRUNE_AGE",
-    "NEXT_STAGE",
-    "OP_ADVANCE",
-    "OP_FOSSILIZE",
-    "OP_GERMINATE",
-    "OP_NAMES",
-    "OP_PRUNE",
-    "OP_SET_ALPHA_TARGET",
-    "OP_WAIT",
-    "PRUNABLE_STAGES",
-    "STYLE_ALPHA_CURVES",
-    "STYLE_BLEND_MODES",
-    "STYLE_NAMES",
-    "TEMPO_EPOCHS",
-    "TEMPO_NAMES",
-    "TOPOLOGY_BLUEPRINTS",
-    "AlphaCurve",
-    "AlphaMode",
-    "BlendMode",
-    "ClientProtocol",
-    "CurveChoice",
-    "EngineProtocol",
-    "FactoredAction",
-    "LifecycleOp",
-    "PolicyProtocol",
-    "RewardProtocol",
-    "SeedStage",
-    "SeedStateReport",
-    "SharedEngineProtocol",
-    "SlotConfig",
-    "SlottedHostProtocol",
-    "TelemetryEvent",
-    "TelemetryEventType",
-    "Topology",
-    "TrainingSignals",
-    "head_sizes",
-    "is_legal_transition",
-]
+from esper.leyline.actions import ALPHA_CURVE_CHOICES as ALPHA_CURVE_CHOICES
+from esper.leyline.actions import ALPHA_SPEED_NAMES as ALPHA_SPEED_NAMES
+from esper.leyline.actions import ALPHA_SPEED_STEPS as ALPHA_SPEED_STEPS
+from esper.leyline.actions import ALPHA_TARGET_VALUES as ALPHA_TARGET_VALUES
+from esper.leyline.actions import BLUEPRINT_NAMES as BLUEPRINT_NAMES
+from esper.leyline.actions import CAUSAL_HEADS as CAUSAL_HEADS
+from esper.leyline.actions import DEFAULT_CURVE_STEEPNESS as DEFAULT_CURVE_STEEPNESS
+from esper.leyline.actions import HEAD_INDEX as HEAD_INDEX
+from esper.leyline.actions import HEAD_NAMES as HEAD_NAMES
+from esper.leyline.actions import OP_ADVANCE as OP_ADVANCE
+from esper.leyline.actions import OP_FOSSILIZE as OP_FOSSILIZE
+from esper.leyline.actions import OP_GERMINATE as OP_GERMINATE
+from esper.leyline.actions import OP_NAMES as OP_NAMES
+from esper.leyline.actions import OP_PRUNE as OP_PRUNE
+from esper.leyline.actions import OP_SET_ALPHA_TARGET as OP_SET_ALPHA_TARGET
+from esper.leyline.actions import OP_WAIT as OP_WAIT
+from esper.leyline.actions import STYLE_ALPHA_CURVES as STYLE_ALPHA_CURVES
+from esper.leyline.actions import STYLE_BLEND_MODES as STYLE_BLEND_MODES
+from esper.leyline.actions import STYLE_NAMES as STYLE_NAMES
+from esper.leyline.actions import TEMPO_EPOCHS as TEMPO_EPOCHS
+from esper.leyline.actions import TEMPO_NAMES as TEMPO_NAMES
+from esper.leyline.actions import TOPOLOGY_BLUEPRINTS as TOPOLOGY_BLUEPRINTS
+from esper.leyline.actions import CurveChoice as CurveChoice
+from esper.leyline.actions import FactoredAction as FactoredAction
+from esper.leyline.actions import LifecycleOp as LifecycleOp
+from esper.leyline.actions import head_sizes as head_sizes
+from esper.leyline.rollout import ClientProtocol as ClientProtocol
+from esper.leyline.rollout import EngineProtocol as EngineProtocol
+from esper.leyline.rollout import PolicyProtocol as PolicyProtocol
+from esper.leyline.rollout import RewardProtocol as RewardProtocol
+from esper.leyline.rollout import SharedEngineProtocol as SharedEngineProtocol
+from esper.leyline.rollout import SlottedHostProtocol as SlottedHostProtocol
+from esper.leyline.slots import CONTRIBUTING_STAGES as CONTRIBUTING_STAGES
+from esper.leyline.slots import DEFAULT_EMBARGO_EPOCHS as DEFAULT_EMBARGO_EPOCHS
+from esper.leyline.slots import DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD as DEFAULT_GOVERNOR_ABSOLUTE_THRESHOLD
+from esper.leyline.slots import DEFAULT_GOVERNOR_COLLAPSE_RATIO as DEFAULT_GOVERNOR_COLLAPSE_RATIO
+from esper.leyline.slots import DEFAULT_GOVERNOR_DEATH_PENALTY as DEFAULT_GOVERNOR_DEATH_PENALTY
+from esper.leyline.slots import DEFAULT_GOVERNOR_HISTORY_WINDOW as DEFAULT_GOVERNOR_HISTORY_WINDOW
+from esper.leyline.slots import DEFAULT_GOVERNOR_MIN_HISTORY as DEFAULT_GOVERNOR_MIN_HISTORY
+from esper.leyline.slots import DEFAULT_GOVERNOR_MIN_PANICS as DEFAULT_GOVERNOR_MIN_PANICS
+from esper.leyline.slots import DEFAULT_GOVERNOR_SENSITIVITY as DEFAULT_GOVERNOR_SENSITIVITY
+from esper.leyline.slots import DEFAULT_MIN_FOSSILIZE_CONTRIBUTION as DEFAULT_MIN_FOSSILIZE_CONTRIBUTION
+from esper.leyline.slots import DEFAULT_MIN_TRAINING_EPOCHS as DEFAULT_MIN_TRAINING_EPOCHS
+from esper.leyline.slots import HISTORY_LENGTH as HISTORY_LENGTH
+from esper.leyline.slots import LEGAL_TRANSITIONS as LEGAL_TRANSITIONS
+from esper.leyline.slots import LIVE_STAGES as LIVE_STAGES
+from esper.leyline.slots import MIN_PRUNE_AGE as MIN_PRUNE_AGE
+from esper.leyline.slots import NEXT_STAGE as NEXT_STAGE
+from esper.leyline.slots import PRUNABLE_STAGES as PRUNABLE_STAGES
+from esper.leyline.slots import AlphaCurve as AlphaCurve
+from esper.leyline.slots import AlphaMode as AlphaMode
+from esper.leyline.slots import BlendMode as BlendMode
+from esper.leyline.slots import SeedStage as SeedStage
+from esper.leyline.slots import SeedStateReport as SeedStateReport
+from esper.leyline.slots import SlotConfig as SlotConfig
+from esper.leyline.slots import Topology as Topology
+from esper.leyline.slots import TrainingSignals as TrainingSignals
+from esper.leyline.slots import is_legal_transition as is_legal_transition
+from esper.leyline.telemetry import TelemetryEvent as TelemetryEvent
+from esper.leyline.telemetry import TelemetryEventType as TelemetryEventType

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from esper.leyline.errors import InputError, OutputError
 from esper.leyline.telemetry import PAYLOAD_OF, TelemetryEvent, TelemetryEventType
@@ -161,57 +161,35 @@ def read_events(path: Path, *, cut_off_end: bool = False) -> Iterator[TelemetryE
 
 def parse_event(record: Any) -> TelemetryEvent:
     """One event from what JSON gives; raises an error that names the field that does not fit."""
-    if not isinstance(record, dict):
-        raise _Mismatch(f"must be an object, not {_name(record)}")
-    name = record.get("event_type")
+    name = record.get("event_type") if isinstance(record, dict) else None
     if name not in PAYLOAD_OF:
-        known = ", ".join(TelemetryEventType)
-        raise _Mismatch(f"unknown event type {name!r}; known are {known}")
-    place = {key: value for key, value in record.items() if key not in ("event_type", "data")}
-    if "data" not in record:
-        raise _Mismatch(f"{name}: no field data")
-    payload = _parse_fields(PAYLOAD_OF[name], record["data"], f"{name}.data")
-    envelope = {item.name: item for item in dataclasses.fields(TelemetryEvent) if item.name != "data"}
-    _check_names(envelope, place, name)
-    hints = _hints(TelemetryEvent)
-    return TelemetryEvent(
-        data=payload,
-        **{key: _parse(value, hints[key], f"{name}.{key}") for key, value in place.items()},
-    )
+        raise _Mismatch(f"unknown event type {name!r}; known are {', '.join(TelemetryEventType)}")
+    place = {key: value for key, value in record.items() if key != "event_type"}
+    data = _parse_fields(PAYLOAD_OF[name], place.get("data"), f"{name}.data")
+    return TelemetryEvent(**{**_parse_fields(TelemetryEvent, place, name), "data": PAYLOAD_OF[name](**data)})
 
 
-def _parse_fields(cls: type, values: Any, where: str) -> Any:
-    if not isinstance(values, dict):
-        raise _Mismatch(f"{where} must be an object, not {_name(values)}")
+def _parse_fields(cls: type, values: Any, where: str) -> dict[str, Any]:
     hints = _hints(cls)
-    _check_names(hints, values, where)
-    return cls(**{name: _parse(value, hints[name], f"{where}.{name}") for name, value in values.items()})
-
-
-def _check_names(known: Mapping[str, Any], given: Mapping[str, Any], where: str) -> None:
-    for name in given:
-        if name not in known:
-            raise _Mismatch(f"{where}: foreign field {name!r}")
-    for name in known:
-        if name not in given:
-            raise _Mismatch(f"{where}: no field {name}")
+    if not isinstance(values, dict):
+        raise _Mismatch(f"{where} must be an object, not {json.dumps(values)}")
+    if odd := sorted(hints.keys() ^ values.keys()):
+        raise _Mismatch(f"{where}: foreign or missing {', '.join(odd)}")
+    return {name: _parse(value, hints[name], f"{where}.{name}") for name, value in values.items()}
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls)
+    return hints | {"data": Any} if cls is TelemetryEvent else hints
 
 
 def _parse(value: Any, kind: Any, where: str) -> Any:
     """A JSON value as the declared type; a bool is no number, and an integer no float."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Annotated:
-        return _parse(value, arguments[0], where)
-    if kind is Any:
+    if kind is Any or (value is None and type(None) in arguments):
         return value
     if origin in (types.UnionType, typing.Union):
-        if value is None and type(None) in arguments:
-            return None
         [other] = [argument for argument in arguments if argument is not type(None)]
         return _parse(value, other, where)
     if origin is Literal and value in arguments:
@@ -222,23 +200,6 @@ def _parse(value: Any, kind: Any, where: str) -> Any:
         return {key: _parse(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
     if kind is float and isinstance(value, str) and value in NOT_NUMBERS:
         return float(value)
-    if kind in (str, int, float, bool) and type(value) is kind:
+    if origin is None and type(value) is kind:
         return value
-    raise _Mismatch(f"{where} must be {_type_name(kind)}, not {_name(value)}")
-
-
-_JSON_NAMES = {str: "a string", int: "an integer", float: "a float", bool: "true or false"}
-
-
-def _type_name(kind: Any) -> str:
-    if kind in _JSON_NAMES:
-        return _JSON_NAMES[kind]
-    if typing.get_origin(kind) is Literal:
-        return "one of " + ", ".join(map(str, typing.get_args(kind)))
-    return "a list" if typing.get_origin(kind) is tuple else "an object"
-
-
-def _name(value: Any) -> str:
-    if value is None or isinstance(value, bool | int | float | str):
-        return json.dumps(value)
-    return "a list" if isinstance(value, list) else "an object"
+    raise _Mismatch(f"{where} does not fit: {json.dumps(value)}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,14 +42,6 @@ class TelemetryHub:
         for output in self._outputs:
             output.emit(event)
 
-    def add_output(self, output: TelemetryOutput) -> None:
-        """Send all later events to an output as well."""
-        self._outputs.append(output)
-
-    def remove_output(self, output: TelemetryOutput) -> None:
-        """Stop sending to an output; it is not closed."""
-        self._outputs.remove(output)
-
     @contextmanager
     def attached(self, *outputs: TelemetryOutput) -> Iterator[TelemetryHub]:
         """Send events to outputs inside the block; close each at its end, also when it or another fails.
@@ -60,13 +50,13 @@ class TelemetryHub:
         """
         errors: list[BaseException] = []
         for output in outputs:
-            self.add_output(output)
+            self._outputs.append(output)
         try:
             yield self
         except BaseException as error:
             errors.append(error)
         for output in reversed(outputs):
-            self.remove_output(output)
+            self._outputs.remove(output)
             try:
                 output.close()
             except BaseException as error:
@@ -83,54 +73,6 @@ def get_hub() -> TelemetryHub:
     return _hub
 
 
-CAPACITY = 1_024
-
-
-class QueuedOutput:
-    """Passes events on to a slow output in their order, without holding up training in a burst.
-
-    A full queue makes the caller wait: no event is dropped. An error of the output is raised by the next
-    `emit` or by `close`.
-    """
-
-    def __init__(self, output: TelemetryOutput, *, capacity: int = CAPACITY) -> None:
-        self._output = output
-        self._events: queue.Queue[TelemetryEvent | None] = queue.Queue(capacity)
-        self._error: BaseException | None = None
-        self._failed = False
-        self._closed = False
-        self._thread = threading.Thread(target=self._drain, name="telemetry", daemon=True)
-        self._thread.start()
-
-    def emit(self, event: TelemetryEvent) -> None:
-        """Put one event into the queue; waits while it is full."""
-        self._raise_error()
-        self._events.put(event)
-
-    def close(self) -> None:
-        """Wait until every event has reached the output, and close it."""
-        if not self._closed:
-            self._closed = True
-            self._events.put(None)
-            self._thread.join()
-            self._output.close()
-        self._raise_error()
-
-    def _drain(self) -> None:
-        while (event := self._events.get()) is not None:
-            if self._failed:
-                continue  # the run ends by that error; nobody may wait for a full queue until then
-            try:
-                self._output.emit(event)
-            except BaseException as error:
-                self._error, self._failed = error, True
-
-    def _raise_error(self) -> None:
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
-
-
 GROUP = "esper.telemetry_outputs"
 """Entry points of this group are functions from the telemetry folder to an output."""
 
@@ -138,10 +80,8 @@ MakeOutput = Callable[[Path], TelemetryOutput]
 
 
 def make_output(name: str, folder: Path) -> TelemetryOutput:
-    """An output of a name, on a thread of its own. Raises InputError for an unknown one, or one that can't be
-    loaded.
-    """
-    return QueuedOutput(_Named(name, _factory(name)(folder)))
+    """An output of a name. Raises InputError for an unknown one, or one that can't be loaded."""
+    return _Named(name, _factory(name)(folder))
 
 
 class _Named:

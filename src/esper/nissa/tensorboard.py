@@ -7,19 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from esper.leyline import telemetry
 from esper.leyline.errors import InputError
-from esper.leyline.telemetry import (
-    BatchCompleted,
-    CounterfactualComputed,
-    EpochCompleted,
-    LastAction,
-    PPOUpdateCompleted,
-    RewardSummary,
-    RunStarted,
-    ShapleyComputed,
-    TelemetryEvent,
-    Throughput,
-)
+from esper.leyline.telemetry import TelemetryEvent
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter
@@ -45,7 +35,7 @@ class TensorBoardOutput:
 
     def emit(self, event: TelemetryEvent) -> None:
         """Write the scalars of one event, if it has any."""
-        if isinstance(event.data, RunStarted):
+        if isinstance(event.data, telemetry.RunStarted):
             self._episode_length = event.data.episode_length
         for tag, value, step in scalars(event, self._episode_length):
             if self._writer is None:
@@ -71,31 +61,31 @@ def scalars(event: TelemetryEvent, episode_length: int) -> Iterator[tuple[str, f
 
 def _named(event: TelemetryEvent) -> Iterator[tuple[str, float]]:
     match event.data:
-        case EpochCompleted() as data:
+        case telemetry.EpochCompleted() as data:
             for name in ("train_loss", "train_accuracy", "val_loss", "val_accuracy"):
                 yield name, getattr(data, name)
             yield "parameters", float(data.total_params)
-        case LastAction() as data:
+        case telemetry.LastAction() as data:
             yield "reward", data.reward
             yield "value", data.value
-        case CounterfactualComputed() as data:
+        case telemetry.CounterfactualComputed() as data:
             for slot, value in data.contributions.items():
                 yield f"contribution/{slot}", value
-        case ShapleyComputed() as data:
+        case telemetry.ShapleyComputed() as data:
             for slot, value in data.values.items():
                 yield f"shapley/{slot}", value
-        case PPOUpdateCompleted() as data:
+        case telemetry.PPOUpdateCompleted() as data:
             for name, value in data.metrics.items():
                 yield f"policy/{name}", value
             yield "policy/entropy_coef", data.entropy_coef
-        case RewardSummary() as data:
+        case telemetry.RewardSummary() as data:
             yield "reward/mean", data.mean
             for name, value in data.components.items():
                 yield f"reward/{name}", value
-        case BatchCompleted() as data:
+        case telemetry.BatchCompleted() as data:
             yield "round/mean_accuracy", data.mean_accuracy
             yield "round/mean_return", data.mean_return
-        case Throughput() as data:
+        case telemetry.Throughput() as data:
             yield "speed/env_steps_per_s", data.env_steps_per_s
             for name, seconds in data.phase_s.items():
                 yield f"speed/seconds/{name}", seconds

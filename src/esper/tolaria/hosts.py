@@ -291,23 +291,21 @@ def execute_action(
             )
         return grown
     if chosen.op is OP_SET_ALPHA_TARGET:
-        return model.set_alpha_target(
-            slot_id,
+        return model.slot(slot_id).retarget(
             ALPHA_TARGET_VALUES[action.alpha_target],
             steps=ALPHA_SPEED_STEPS[action.alpha_speed],
             curve=curve.curve,
             steepness=curve.steepness,
         )
     if chosen.op is OP_PRUNE:
-        return model.prune(
-            slot_id,
+        return model.slot(slot_id).prune(
             "policy",
             steps=ALPHA_SPEED_STEPS[action.alpha_speed],
             curve=curve.curve,
             steepness=curve.steepness,
         )
     if chosen.op is OP_FOSSILIZE:
-        return model.fossilize(slot_id)
+        return model.slot(slot_id).fossilize()
     if chosen.op is OP_ADVANCE:
         return advance_active_seed(model, slot_id)
     raise RuntimeError(f"no way to execute {chosen.op.name}")

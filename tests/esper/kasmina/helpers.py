@@ -83,7 +83,7 @@ def grow_to_training(model: MorphogeneticModel, slot_id: str = "r0c1", **options
 def grow_to_holding(model: MorphogeneticModel, slot_id: str = "r0c1", **options: Any) -> None:
     """A seed at its target alpha, its weights away from zero."""
     grow_to_training(model, slot_id, **options)
-    env_step(model, lambda: model.advance(slot_id))
+    env_step(model, lambda: model.slot(slot_id).advance())
     while model.slot(slot_id).stage.name != "HOLDING":
         env_step(model)
     perturb(model, slot_id)

@@ -22,13 +22,13 @@ def stages(log: Log) -> list[str]:
 
 def test_a_seed_lives_from_germination_to_fossil(model: MorphogeneticModel, log: Log) -> None:
     grow_to_holding(model)
-    env_step(model, lambda: model.fossilize("r0c1"))
+    env_step(model, lambda: model.slot("r0c1").fossilize())
     assert stages(log) == ["TRAINING", "BLENDING", "HOLDING", "FOSSILIZED"]
     (fossil,) = log.of(SeedFossilized)
     assert fossil.contribution == 0.02
     assert fossil.accuracy_gain == pytest.approx(0.1)
     assert (model.germinated, model.fossilized, model.pruned) == (1, 1, 0)
-    assert not model.prune("r0c1", "too late")
+    assert not model.slot("r0c1").prune("too late")
 
 
 def test_stages_change_once_per_step_and_the_action_comes_before_the_tick(model: MorphogeneticModel) -> None:
@@ -37,8 +37,8 @@ def test_stages_change_once_per_step_and_the_action_comes_before_the_tick(model:
     model.step_epoch()
     assert model.slot("r0c1").stage is SeedStage.GERMINATED
     model.record_epoch(0.4, {})
-    assert model.advance("r0c1")
-    assert not model.advance("r0c1")
+    assert model.slot("r0c1").advance()
+    assert not model.slot("r0c1").advance()
     model.step_epoch()
     assert model.slot("r0c1").stage is SeedStage.TRAINING
 
@@ -48,7 +48,7 @@ def test_alpha_rises_from_the_first_blending_epoch_to_its_target(model: Morphoge
     model.step_epoch()
     env_step(model)
     seen = []
-    env_step(model, lambda: model.advance("r0c1"))
+    env_step(model, lambda: model.slot("r0c1").advance())
     for _ in range(3):
         seen.append((model.slot("r0c1").stage.name, round(model.slot("r0c1").alpha, 4)))
         env_step(model)
@@ -61,7 +61,7 @@ def test_a_pruned_slot_cools_down_and_opens_again_and_remembers_the_reason(
 ) -> None:
     model = make_model(embargo_epochs=2)
     grow_to_holding(model)
-    env_step(model, lambda: model.prune("r0c1", "it hurts"))
+    env_step(model, lambda: model.slot("r0c1").prune("it hurts"))
     assert model.slot_reports()["r0c1"].prune_reason == "it hurts"
     assert model.live_slots() == ()
     assert not germinate(model)
@@ -79,7 +79,9 @@ def test_a_pruned_slot_cools_down_and_opens_again_and_remembers_the_reason(
 
 def test_a_slow_prune_lets_alpha_fall_along_its_curve_first(model: MorphogeneticModel, log: Log) -> None:
     grow_to_holding(model)
-    env_step(model, lambda: model.prune("r0c1", "slowly", steps=3, curve=AlphaCurve.SIGMOID, steepness=24.0))
+    env_step(
+        model, lambda: model.slot("r0c1").prune("slowly", steps=3, curve=AlphaCurve.SIGMOID, steepness=24.0)
+    )
     report = model.slot_reports()["r0c1"]
     assert (report.leaving, report.alpha_steepness, report.stage) == (True, 24.0, SeedStage.BLENDING)
     assert 0.9 < report.alpha < 1.0
@@ -93,20 +95,20 @@ def test_a_slow_prune_lets_alpha_fall_along_its_curve_first(model: Morphogenetic
 
 def test_a_leaving_seed_can_still_be_pruned_at_once(model: MorphogeneticModel) -> None:
     grow_to_holding(model)
-    env_step(model, lambda: model.prune("r0c1", "slowly", steps=5))
-    env_step(model, lambda: model.prune("r0c1", "now"))
+    env_step(model, lambda: model.slot("r0c1").prune("slowly", steps=5))
+    env_step(model, lambda: model.slot("r0c1").prune("now"))
     assert model.slot_reports()["r0c1"].prune_reason == "now"
 
 
 def test_retargeting_moves_a_held_seed_and_brings_it_back(model: MorphogeneticModel) -> None:
     grow_to_holding(model)
-    env_step(model, lambda: model.set_alpha_target("r0c1", 0.5, steps=2, curve=AlphaCurve.LINEAR))
+    env_step(model, lambda: model.slot("r0c1").retarget(0.5, steps=2, curve=AlphaCurve.LINEAR))
     assert (model.slot("r0c1").stage, model.slot("r0c1").alpha) == (SeedStage.BLENDING, 0.75)
     env_step(model)
     env_step(model)
     assert (model.slot("r0c1").stage, model.slot("r0c1").alpha) == (SeedStage.HOLDING, 0.5)
-    assert not model.set_alpha_target("r0c1", 0.5, steps=2, curve=AlphaCurve.LINEAR)
-    assert model.set_alpha_target("r0c1", 1.0, steps=0, curve=AlphaCurve.LINEAR)
+    assert not model.slot("r0c1").retarget(0.5, steps=2, curve=AlphaCurve.LINEAR)
+    assert model.slot("r0c1").retarget(1.0, steps=0, curve=AlphaCurve.LINEAR)
     assert (model.slot("r0c1").stage, model.slot("r0c1").alpha) == (SeedStage.HOLDING, 1.0)
 
 
@@ -115,7 +117,7 @@ def test_a_gate_says_what_it_misses(strict_model: MorphogeneticModel, log: Log) 
     strict_model.step_epoch()
     env_step(strict_model)
     strict_model.record_epoch(0.1, {})
-    assert not strict_model.advance("r0c1")
+    assert not strict_model.slot("r0c1").advance()
     refused = log.of(SeedGateEvaluated)[-1]
     assert (refused.gate, refused.passed, refused.score) == ("G2", False, 0.0)
     assert refused.failed == ("training_epochs", "host_not_worse")
@@ -129,14 +131,14 @@ def test_under_strict_gates_a_fossil_needs_time_and_a_good_contribution(
     model.step_epoch()
     for _ in range(4):
         env_step(model)
-    env_step(model, lambda: model.advance("r0c1"))
+    env_step(model, lambda: model.slot("r0c1").advance())
     while model.slot("r0c1").stage is not SeedStage.HOLDING:
         env_step(model)
     model.record_epoch(0.5, {"r0c1": 0.001})
-    assert not model.fossilize("r0c1")
+    assert not model.slot("r0c1").fossilize()
     assert log.of(SeedGateEvaluated)[-1].failed == ("holding_epochs", "contribution")
     model.record_epoch(0.5, {"r0c1": 0.05})
-    assert model.fossilize("r0c1")
+    assert model.slot("r0c1").fossilize()
 
 
 def test_nothing_moves_by_itself_unless_it_is_to(make_model: ModelFactory) -> None:
@@ -152,7 +154,7 @@ def test_only_enabled_slots_grow(make_model: ModelFactory) -> None:
     assert not germinate(model, "r0c0")
     assert germinate(model, "r0c2")
     with pytest.raises(ValueError, match="no slot 'r7c7'"):
-        model.advance("r7c7")
+        model.slot("r7c7").advance()
 
 
 def test_an_unknown_blueprint_is_refused(model: MorphogeneticModel) -> None:
@@ -175,15 +177,15 @@ def test_whatever_is_asked_only_legal_transitions_happen_one_per_step(operations
             case "germinate":
                 germinate(model, blueprint="norm")
             case "advance":
-                model.advance("r0c1")
+                model.slot("r0c1").advance()
             case "fossilize":
-                model.fossilize("r0c1")
+                model.slot("r0c1").fossilize()
             case "prune":
-                model.prune("r0c1", "asked")
+                model.slot("r0c1").prune("asked")
             case "slow prune":
-                model.prune("r0c1", "asked", steps=2)
+                model.slot("r0c1").prune("asked", steps=2)
             case "retarget":
-                model.set_alpha_target("r0c1", 0.5, steps=1, curve=AlphaCurve.LINEAR)
+                model.slot("r0c1").retarget(0.5, steps=1, curve=AlphaCurve.LINEAR)
             case "rollback":
                 model.restore(model.snapshot(), "asked")
         model.step_epoch()

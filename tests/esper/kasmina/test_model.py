@@ -207,7 +207,7 @@ def test_a_rollback_restores_weights_prunes_living_seeds_and_keeps_fossils(
     model: MorphogeneticModel, images: torch.Tensor, log: Log
 ) -> None:
     grow_to_holding(model, "r0c0")
-    env_step(model, lambda: model.fossilize("r0c0"))
+    env_step(model, lambda: model.slot("r0c0").fossilize())
     model.eval()
     healthy = model(images)
     snapshot = model.snapshot()
@@ -229,7 +229,7 @@ def test_a_fossil_that_the_snapshot_has_not_seen_is_made_harmless(
     bare = model.eval()(images)
     model.train()
     grow_to_holding(model)
-    env_step(model, lambda: model.fossilize("r0c1"))
+    env_step(model, lambda: model.slot("r0c1").fossilize())
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.fill_(float("nan"))
@@ -241,7 +241,7 @@ def test_what_is_trained_after_a_rollback_leaves_the_snapshot_alone(
     model: MorphogeneticModel, images: torch.Tensor
 ) -> None:
     grow_to_holding(model, "r0c0")
-    env_step(model, lambda: model.fossilize("r0c0"))
+    env_step(model, lambda: model.slot("r0c0").fossilize())
     snapshot = model.snapshot()
     before = model.eval()(images)
     for _ in range(2):

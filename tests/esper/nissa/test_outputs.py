@@ -25,8 +25,9 @@ from esper.leyline.telemetry import (
     Throughput,
 )
 from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub, read_events
-from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, RoundView, RunView, env_table, round_table
+from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, env_table, round_table
 from esper.nissa.outputs import make_output
+from esper.nissa.run import RunData, collect
 from tests.esper.limits import file_size_limit
 
 
@@ -245,25 +246,28 @@ def test_a_stopped_run_leaves_the_table_of_its_rounds() -> None:
 
 
 def test_the_best_of_the_table_is_that_of_the_summary() -> None:
-    view = RunView()
-    for payload, env in _small_run():
-        view.apply(TelemetryEvent(payload, round=0, env=env))
-    assert view.completed is not None
-    assert view.rounds[0].best == view.completed.best_accuracy == 0.5
+    run = collect((TelemetryEvent(payload, round=0, env=env) for payload, env in _small_run()), Path())
+    assert run.completed is not None
+    assert run.rounds[0].best == run.completed.best_accuracy == 0.5
 
 
 def test_displays_fit_80_columns_with_six_slots_and_every_stage() -> None:
     slots = tuple(f"r0c{index}" for index in range(6))
-    run = _small_run()
-    view = RunView()
-    view.apply(TelemetryEvent(replace(run[0][0], slots=slots), round=0))
+    events = _small_run()
+    run = RunData(replace(events[0][0], slots=slots))
     stages = ["GERMINATED", "TRAINING", "BLENDING", "HOLDING", "FOSSILIZED", "PRUNED"]
     for env in range(12):
-        epoch = replace(run[2][0], seeds=dict(zip(slots, stages, strict=True)), total_params=1_234_567)
-        view.apply(TelemetryEvent(epoch, round=0, epoch=250, env=env))
-        view.envs[env].reward, view.envs[env].last_op = -123.45, "SET_ALPHA_TARGET"
-    view.rounds[1000] = RoundView(0.4, 0.5, -1234.56, 1000, 1000, 1000, -12.345, 1234.5)
-    for table in (env_table(view, 80), round_table(view)):
+        epoch = replace(events[2][0], seeds=dict(zip(slots, stages, strict=True)), total_params=1_234_567)
+        run.add(TelemetryEvent(epoch, round=1000, epoch=250, env=env))
+        host = run.rounds[1000].episodes[env]
+        host.reward, host.last_op = -123.45, "SET_ALPHA_TARGET"
+    for payload, _ in events[-3:-1]:
+        if isinstance(payload, BatchCompleted):
+            payload = replace(payload, mean_return=-1234.56, seeds_germinated=1000, seeds_pruned=1000)
+        if isinstance(payload, Throughput):
+            payload = replace(payload, env_steps_per_s=1234.5)
+        run.add(TelemetryEvent(payload, round=1000))
+    for table in (env_table(run, 80), round_table(run)):
         console = Console(file=io.StringIO(), width=80, record=True)
         console.print(table)
         text = console.export_text()
@@ -316,17 +320,17 @@ def test_an_output_of_another_package_that_cannot_write_is_named(monkeypatch: py
 
     monkeypatch.setattr("esper.nissa.outputs._factory", lambda name: lambda folder: Full())
     output = make_output("mine", Path("run"))
-    output.emit(germinated(1))
     with pytest.raises(OutputError, match=r"--telemetry-outputs mine: cannot be written \(No space"):
-        output.close()
+        output.emit(germinated(1))
 
 
 def test_a_display_of_many_envs_stays_short() -> None:
-    view = RunView()
+    events = _small_run()
+    run = RunData(events[0][0])
     for env in range(100):
-        view.apply(TelemetryEvent(_small_run()[2][0], round=0, epoch=1, env=env))
+        run.add(TelemetryEvent(events[2][0], round=0, epoch=1, env=env))
     console = Console(file=io.StringIO(), width=120, record=True)
-    console.print(env_table(view, console.width))
+    console.print(env_table(run, console.width))
     lines = console.export_text().splitlines()
     assert len(lines) < 12
     assert "and 92 more" in lines[-1]

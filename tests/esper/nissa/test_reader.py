@@ -58,38 +58,20 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (changed(lambda r: r.update(colour=1)), "SEED_GERMINATED: foreign field 'colour'"),
-        (changed(lambda r: r.pop("slot")), "SEED_GERMINATED: no field slot"),
-        (changed(lambda r: r.pop("data")), "SEED_GERMINATED: no field data"),
-        (changed(lambda r: r["data"].update(colour=1)), "SEED_GERMINATED.data: foreign field 'colour'"),
-        (changed(lambda r: r["data"].pop("params")), "SEED_GERMINATED.data: no field params"),
-        (
-            changed(lambda r: r["data"].update(params=3.5)),
-            "SEED_GERMINATED.data.params must be an integer, not 3.5",
-        ),
-        (
-            changed(lambda r: r["data"].update(params=True)),
-            "SEED_GERMINATED.data.params must be an integer, not true",
-        ),
-        (changed(lambda r: r["data"].update(alpha=0)), "SEED_GERMINATED.data.alpha must be a float, not 0"),
-        (
-            changed(lambda r: r["data"].update(alpha="big")),
-            'SEED_GERMINATED.data.alpha must be a float, not "big"',
-        ),
-        (
-            changed(lambda r: r["data"].update(seed_id=None)),
-            "SEED_GERMINATED.data.seed_id must be a string, not null",
-        ),
-        (
-            changed(lambda r: r.update(severity="bad")),
-            "SEED_GERMINATED.severity must be one of debug, info, warning",
-        ),
-        (changed(lambda r: r.update(data=[])), "SEED_GERMINATED.data must be an object, not a list"),
-        (
-            changed(lambda r: r.update(event_type="X")),
-            "unknown event type 'X'; known are RUN_STARTED, ROUND_STARTED",
-        ),
-        ("[]\n", "must be an object, not a list"),
+        (changed(lambda r: r.update(colour=1)), "SEED_GERMINATED: foreign or missing colour"),
+        (changed(lambda r: r.pop("slot")), "SEED_GERMINATED: foreign or missing slot"),
+        (changed(lambda r: r.pop("data")), "SEED_GERMINATED.data must be an object, not null"),
+        (changed(lambda r: r["data"].update(colour=1)), "SEED_GERMINATED.data: foreign or missing colour"),
+        (changed(lambda r: r["data"].pop("params")), "SEED_GERMINATED.data: foreign or missing params"),
+        (changed(lambda r: r["data"].update(params=3.5)), "SEED_GERMINATED.data.params does not fit: 3.5"),
+        (changed(lambda r: r["data"].update(params=True)), "SEED_GERMINATED.data.params does not fit: true"),
+        (changed(lambda r: r["data"].update(alpha=0)), "SEED_GERMINATED.data.alpha does not fit: 0"),
+        (changed(lambda r: r["data"].update(alpha="big")), 'SEED_GERMINATED.data.alpha does not fit: "big"'),
+        (changed(lambda r: r["data"].update(seed_id=2)), "SEED_GERMINATED.data.seed_id does not fit: 2"),
+        (changed(lambda r: r.update(severity="bad")), 'SEED_GERMINATED.severity does not fit: "bad"'),
+        (changed(lambda r: r.update(data=[])), "SEED_GERMINATED.data must be an object, not []"),
+        (changed(lambda r: r.update(event_type="X")), "unknown event type 'X'; known are RUN_STARTED"),
+        ("[]\n", "unknown event type None"),
         ("{\n", "not JSON; was the file changed?"),
         ("\n", "not JSON; was the file changed?"),
     ],
@@ -107,7 +89,7 @@ def test_what_no_trainer_of_this_version_writes_is_refused_by_its_line(
 def test_nested_values_are_named_by_their_place(tmp_path: Path) -> None:
     found = event_record(TelemetryEvent(RoundStarted(env_seeds=(1, 2), entropy_coef=0.1)))
     found["data"]["env_seeds"] = [1, "2"]
-    with pytest.raises(InputError, match=r'ROUND_STARTED.data.env_seeds\[1\] must be an integer, not "2"'):
+    with pytest.raises(InputError, match=r'ROUND_STARTED.data.env_seeds\[1\] does not fit: "2"'):
         list(read_events(written(tmp_path, json.dumps(found) + "\n")))
 
 

@@ -69,15 +69,15 @@ def execute(model: MorphogeneticModel, action: FactoredAction) -> bool:
         case LifecycleOp.SET_ALPHA_TARGET:
             target = ALPHA_TARGET_VALUES[action.alpha_target]
             # Asking for the alpha that is there is the one legal choice without an effect.
-            return target == model.slot(slot).alpha or model.set_alpha_target(
-                slot, target, steps=steps, curve=curve
+            return target == model.slot(slot).alpha or model.slot(slot).retarget(
+                target, steps=steps, curve=curve
             )
         case LifecycleOp.PRUNE:
-            return model.prune(slot, "asked", steps=steps, curve=curve)
+            return model.slot(slot).prune("asked", steps=steps, curve=curve)
         case LifecycleOp.FOSSILIZE:
-            return model.fossilize(slot)
+            return model.slot(slot).fossilize()
         case LifecycleOp.ADVANCE:
-            return model.advance(slot)
+            return model.slot(slot).advance()
         case _:
             return True
 

@@ -11,8 +11,8 @@ from typing import Any
 import jinja2
 
 from esper.nissa.report import plots
-from esper.nissa.report.data import Round, RunData
 from esper.nissa.report.plots import Plot
+from esper.nissa.run import Round, RunData
 
 SHOWN_ENVS = 8
 SHOWN_NOTES = 40

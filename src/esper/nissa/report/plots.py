@@ -15,7 +15,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from esper.nissa.report.data import Episode, Round, RunData
+from esper.nissa.run import Episode, Round, RunData
 
 INK, FAINT, PAPER = "#010101", "#010102", "#010103"
 SERIES = tuple(f"#0102{index:02x}" for index in range(8))

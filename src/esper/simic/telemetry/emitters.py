@@ -100,6 +100,10 @@ def emit_with_env_context(
     )
 
 
+def _emit(hub: TelemetryHub, round_idx: int, data: Payload, severity: Severity = "info") -> None:
+    hub.emit(TelemetryEvent(data=data, round=round_idx, severity=severity))
+
+
 def emit_batch_completed(
     hub: TelemetryHub,
     round_idx: int,
@@ -108,20 +112,19 @@ def emit_batch_completed(
     rolling_accuracy: float,
 ) -> None:
     """Emit what a round of all envs came to."""
-    hub.emit(
-        TelemetryEvent(
-            data=BatchCompleted(
-                env_accuracies=tuple(host.final_accuracy for host in hosts),
-                mean_accuracy=ticker["mean_accuracy"],
-                rolling_accuracy=rolling_accuracy,
-                mean_return=ticker["mean_return"],
-                env_steps=int(ticker["env_steps"]),
-                seeds_germinated=int(ticker["germinated"]),
-                seeds_fossilized=int(ticker["fossilized"]),
-                seeds_pruned=int(ticker["pruned"]),
-            ),
-            round=round_idx,
-        )
+    _emit(
+        hub,
+        round_idx,
+        BatchCompleted(
+            env_accuracies=tuple(host.final_accuracy for host in hosts),
+            mean_accuracy=ticker["mean_accuracy"],
+            rolling_accuracy=rolling_accuracy,
+            mean_return=ticker["mean_return"],
+            env_steps=int(ticker["env_steps"]),
+            seeds_germinated=int(ticker["germinated"]),
+            seeds_fossilized=int(ticker["fossilized"]),
+            seeds_pruned=int(ticker["pruned"]),
+        ),
     )
 
 
@@ -194,20 +197,19 @@ def emit_ppo_update_event(
     duration_s: float,
 ) -> None:
     """Emit what a policy update did."""
-    hub.emit(
-        TelemetryEvent(
-            data=PPOUpdateCompleted(
-                skipped=update.skipped,
-                stopped_early=update.stopped_early,
-                epochs=update.epochs,
-                metrics=dict(update.metrics),
-                entropy_coef=entropy_coef,
-                grad_norm_surrogate=grad_norm_surrogate,
-                duration_s=duration_s,
-            ),
-            round=round_idx,
-            severity="warning" if update.skipped else "info",
-        )
+    _emit(
+        hub,
+        round_idx,
+        PPOUpdateCompleted(
+            skipped=update.skipped,
+            stopped_early=update.stopped_early,
+            epochs=update.epochs,
+            metrics=dict(update.metrics),
+            entropy_coef=entropy_coef,
+            grad_norm_surrogate=grad_norm_surrogate,
+            duration_s=duration_s,
+        ),
+        severity="warning" if update.skipped else "info",
     )
 
 
@@ -216,14 +218,13 @@ def emit_action_distribution(
 ) -> None:
     """Emit how often each operation was chosen in a round, and how often it succeeded."""
     names = [op.name for op in LifecycleOp]
-    hub.emit(
-        TelemetryEvent(
-            data=ActionDistribution(
-                counts={name: counts[name] for name in names},
-                successes={name: successes[name] for name in names},
-            ),
-            round=round_idx,
-        )
+    _emit(
+        hub,
+        round_idx,
+        ActionDistribution(
+            counts={name: counts[name] for name in names},
+            successes={name: successes[name] for name in names},
+        ),
     )
 
 
@@ -242,18 +243,17 @@ def emit_throughput(
     phase_s: Mapping[str, float],
 ) -> None:
     """Emit the work done in a round and the time it took."""
-    hub.emit(
-        TelemetryEvent(
-            data=Throughput(
-                env_steps=env_steps,
-                images=images,
-                env_steps_per_s=env_steps / duration_s,
-                images_per_s=images / duration_s,
-                duration_s=duration_s,
-                phase_s=dict(phase_s),
-            ),
-            round=round_idx,
-        )
+    _emit(
+        hub,
+        round_idx,
+        Throughput(
+            env_steps=env_steps,
+            images=images,
+            env_steps_per_s=env_steps / duration_s,
+            images_per_s=images / duration_s,
+            duration_s=duration_s,
+            phase_s=dict(phase_s),
+        ),
     )
 
 
@@ -261,30 +261,28 @@ def emit_reward_summary(
     hub: TelemetryHub, round_idx: int, rewards: Sequence[float], components: Mapping[str, Sequence[float]]
 ) -> None:
     """Emit mean and spread of a round's raw rewards; a component's mean is over all env-steps."""
-    hub.emit(
-        TelemetryEvent(
-            data=RewardSummary(
-                mean=statistics.fmean(rewards),
-                std=statistics.pstdev(rewards),
-                minimum=min(rewards),
-                maximum=max(rewards),
-                components={name: math.fsum(values) / len(rewards) for name, values in components.items()},
-            ),
-            round=round_idx,
-        )
+    _emit(
+        hub,
+        round_idx,
+        RewardSummary(
+            mean=statistics.fmean(rewards),
+            std=statistics.pstdev(rewards),
+            minimum=min(rewards),
+            maximum=max(rewards),
+            components={name: math.fsum(values) / len(rewards) for name, values in components.items()},
+        ),
     )
 
 
 def emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], decisions: int) -> None:
     """Emit, by action head, in how many decisions the mask took a choice away."""
-    hub.emit(
-        TelemetryEvent(
-            data=MaskHitRates(
-                hits={name: hits[name] for name in HEAD_NAMES},
-                total=dict.fromkeys(HEAD_NAMES, decisions),
-            ),
-            round=round_idx,
-        )
+    _emit(
+        hub,
+        round_idx,
+        MaskHitRates(
+            hits={name: hits[name] for name in HEAD_NAMES},
+            total=dict.fromkeys(HEAD_NAMES, decisions),
+        ),
     )
 
 
@@ -345,17 +343,16 @@ def check_performance_degradation(
     drop = (rolling_accuracy - accuracy) / rolling_accuracy if rolling_accuracy > 0 else 0.0
     if drop <= DEGRADATION_SHARE:
         return False
-    hub.emit(
-        TelemetryEvent(
-            data=PerformanceDegradation(
-                accuracy=accuracy,
-                rolling_accuracy=rolling_accuracy,
-                drop=drop,
-                threshold=DEGRADATION_SHARE,
-            ),
-            round=round_idx,
-            severity="warning",
-        )
+    _emit(
+        hub,
+        round_idx,
+        PerformanceDegradation(
+            accuracy=accuracy,
+            rolling_accuracy=rolling_accuracy,
+            drop=drop,
+            threshold=DEGRADATION_SHARE,
+        ),
+        severity="warning",
     )
     return True
 

@@ -1,35 +1,15 @@
-"""A run as the series that a page shows."""
+"""A run as its events tell it: the series that a page shows, and what a terminal shows meanwhile."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from esper.leyline import telemetry
 from esper.leyline.errors import InputError
-from esper.leyline.telemetry import (
-    ActionDistribution,
-    AnomalyDetected,
-    BatchCompleted,
-    CounterfactualComputed,
-    EpisodeCompleted,
-    EpochCompleted,
-    GovernorRollback,
-    PerformanceDegradation,
-    PPOUpdateCompleted,
-    RewardSummary,
-    RoundStarted,
-    RunCompleted,
-    RunStarted,
-    ScaffoldCredited,
-    SeedFossilized,
-    SeedGerminated,
-    SeedPruned,
-    ShapleyComputed,
-    TelemetryEvent,
-    TelemetryLevelChanged,
-    Throughput,
-)
+from esper.leyline.telemetry import TelemetryEvent
 
 
 @dataclass(slots=True)
@@ -59,7 +39,10 @@ class Mark:
 
 @dataclass(slots=True)
 class Episode:
-    """One env in one round. Accuracies are fractions; `contributions` are (epoch, value) by slot."""
+    """One env in one round. Accuracies are fractions; `contributions` are (epoch, value) by slot.
+
+    `seeds` are the stages by slot after the last epoch, `reward` the sum so far, `last_op` the last decision.
+    """
 
     epochs: list[int] = field(default_factory=list)
     train_accuracy: list[float] = field(default_factory=list)
@@ -69,21 +52,27 @@ class Episode:
     contributions: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     shapley: dict[str, float] = field(default_factory=dict)
     blueprints: dict[str, str] = field(default_factory=dict)
-    outcome: EpisodeCompleted | None = None
+    outcome: telemetry.EpisodeCompleted | None = None
+    seeds: Mapping[str, str] = field(default_factory=dict)
+    parameters: int = 0
+    reward: float = 0.0
+    last_op: str = ""
 
 
 @dataclass(slots=True)
 class Round:
-    """All envs of one round, and what the policy made of it. `done` is None for one that was cut off."""
+    """All envs of one round, and what the policy made of it. `done` is None for one that was cut off; `best`
+    is the best validation accuracy of any host in any epoch.
+    """
 
     index: int
-    entropy_coef: float = 0.0
+    best: float = 0.0
     episodes: dict[int, Episode] = field(default_factory=dict)
-    done: BatchCompleted | None = None
-    rewards: RewardSummary | None = None
-    actions: ActionDistribution | None = None
-    update: PPOUpdateCompleted | None = None
-    throughput: Throughput | None = None
+    done: telemetry.BatchCompleted | None = None
+    rewards: telemetry.RewardSummary | None = None
+    actions: telemetry.ActionDistribution | None = None
+    update: telemetry.PPOUpdateCompleted | None = None
+    throughput: telemetry.Throughput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +101,38 @@ class Fate:
 class RunData:
     """A whole run; `completed` is None for one that was stopped."""
 
-    started: RunStarted
+    started: telemetry.RunStarted
     rounds: dict[int, Round] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
-    completed: RunCompleted | None = None
+    counts: Counter[telemetry.TelemetryEventType] = field(default_factory=Counter)
+    completed: telemetry.RunCompleted | None = None
+
+    @property
+    def env_steps(self) -> int:
+        """Those done so far; where they are not told one by one, those of the finished rounds."""
+        of_rounds = sum(found.done.env_steps for found in self.rounds.values() if found.done)
+        return max(self.counts[telemetry.TelemetryEventType.EPOCH_COMPLETED], of_rounds)
 
     @property
     def finished(self) -> list[Round]:
         """The rounds that came to their end, in order."""
         return [found for _, found in sorted(self.rounds.items()) if found.done is not None]
+
+    def add(self, event: TelemetryEvent) -> None:
+        """Take in what came after the run's beginning."""
+        self.counts[event.event_type] += 1
+        if isinstance(event.data, telemetry.RunCompleted):
+            self.completed = event.data
+            return
+        round_ = self.rounds.setdefault(event.round or 0, Round(event.round or 0))
+        if note := _note(event):
+            self.notes.append(note)
+        if event.env is None:
+            _add_to_round(round_, event)
+            return
+        _add_to_episode(round_.episodes.setdefault(event.env, Episode()), event, event.epoch or 0)
+        if isinstance(event.data, telemetry.EpisodeCompleted):
+            round_.best = max(round_.best, event.data.best_accuracy)
 
     def fates(self) -> dict[str, Fate]:
         """What became of seeds, by blueprint, over all rounds; the most often grown first."""
@@ -146,18 +158,18 @@ def collect(events: Iterable[TelemetryEvent], path: Path) -> RunData:
     """
     run: RunData | None = None
     for event in events:
-        if isinstance(event.data, RunStarted):
+        if isinstance(event.data, telemetry.RunStarted):
             run = _begin(run, event.data)
         elif run is None:
             raise InputError(f"{path}: does not begin with RUN_STARTED; was its beginning cut away?")
         else:
-            _add(run, event)
+            run.add(event)
     if run is None:
         raise InputError(f"{path}: holds no event; the run has not started")
     return run
 
 
-def _begin(before: RunData | None, started: RunStarted) -> RunData:
+def _begin(before: RunData | None, started: telemetry.RunStarted) -> RunData:
     if before is None:
         return RunData(started)
     first = started.first_round
@@ -168,56 +180,47 @@ def _begin(before: RunData | None, started: RunStarted) -> RunData:
     )
 
 
-def _add(run: RunData, event: TelemetryEvent) -> None:
-    if isinstance(event.data, RunCompleted):
-        run.completed = event.data
-        return
-    index = event.round or 0
-    round_ = run.rounds.setdefault(index, Round(index))
-    note = _note(event)
-    if note is not None:
-        run.notes.append(note)
-    if event.env is not None:
-        _add_to_episode(round_.episodes.setdefault(event.env, Episode()), event, event.epoch or 0)
-        return
+def _add_to_round(round_: Round, event: TelemetryEvent) -> None:
     match event.data:
-        case RoundStarted() as data:
-            round_.entropy_coef = data.entropy_coef
-        case BatchCompleted() as data:
+        case telemetry.BatchCompleted() as data:
             round_.done = data
-        case RewardSummary() as data:
+        case telemetry.RewardSummary() as data:
             round_.rewards = data
-        case ActionDistribution() as data:
+        case telemetry.ActionDistribution() as data:
             round_.actions = data
-        case PPOUpdateCompleted() as data:
+        case telemetry.PPOUpdateCompleted() as data:
             round_.update = data
-        case Throughput() as data:
+        case telemetry.Throughput() as data:
             round_.throughput = data
 
 
 def _add_to_episode(episode: Episode, event: TelemetryEvent, epoch: int) -> None:
     slot = event.slot
     match event.data:
-        case EpochCompleted() as data:
+        case telemetry.EpochCompleted() as data:
             episode.epochs.append(epoch)
             episode.train_accuracy.append(data.train_accuracy)
             episode.val_accuracy.append(data.val_accuracy)
+            episode.seeds, episode.parameters = data.seeds, data.total_params
             _extend_spans(episode, data.seeds, epoch)
-        case SeedGerminated() as data if slot is not None:
+        case telemetry.LastAction() as data:
+            episode.reward += data.reward
+            episode.last_op = data.operation
+        case telemetry.SeedGerminated() as data if slot is not None:
             episode.blueprints[slot] = data.blueprint
             episode.marks.append(Mark(epoch, slot, "grown", data.blueprint))
-        case SeedFossilized() as data:
+        case telemetry.SeedFossilized() as data:
             episode.marks.append(Mark(epoch, slot, "kept", data.blueprint, data.contribution))
-        case SeedPruned() as data:
+        case telemetry.SeedPruned() as data:
             episode.marks.append(Mark(epoch, slot, "pruned", data.blueprint, data.contribution))
-        case GovernorRollback():
+        case telemetry.GovernorRollback():
             episode.marks.append(Mark(epoch, None, "rolled back"))
-        case CounterfactualComputed() as data:
+        case telemetry.CounterfactualComputed() as data:
             for name, value in data.contributions.items():
                 episode.contributions.setdefault(name, []).append((epoch, value))
-        case ShapleyComputed() as data:
+        case telemetry.ShapleyComputed() as data:
             episode.shapley = dict(data.values)
-        case EpisodeCompleted() as data:
+        case telemetry.EpisodeCompleted() as data:
             episode.outcome = data
 
 
@@ -232,16 +235,16 @@ def _extend_spans(episode: Episode, seeds: Mapping[str, str], epoch: int) -> Non
 
 def _note(event: TelemetryEvent) -> Note | None:
     match event.data:
-        case GovernorRollback() as data:
+        case telemetry.GovernorRollback() as data:
             what, detail = "rollback", f"{data.reason}; back to epoch {data.restored_epoch}"
-        case AnomalyDetected() as data:
+        case telemetry.AnomalyDetected() as data:
             what, detail = data.kind.replace("_", " "), data.detail
-        case TelemetryLevelChanged() as data:
+        case telemetry.TelemetryLevelChanged() as data:
             what, detail = f"telemetry level {data.level}", data.reason
-        case PerformanceDegradation() as data:
+        case telemetry.PerformanceDegradation() as data:
             what = "accuracy fell"
             detail = f"{data.accuracy:.3f}, {data.drop:.0%} under the average of {data.rolling_accuracy:.3f}"
-        case ScaffoldCredited() as data:
+        case telemetry.ScaffoldCredited() as data:
             what = "scaffold credit"
             detail = f"{data.seed_id} helped {data.beneficiary}: {data.credit:.3f}"
         case _:
