@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ci.verdicts import Place
 from golden.check.localize import Localized
-from golden.record.run import RUNS_FOLDER
+from golden.record.files import RUNS_FOLDER
 
 _LINE = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?: |$)")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ci.base import Base
 from ci.checks.check import Context
 from golden.record import Run, find_run
-from golden.record.run import RUNS_FOLDER
+from golden.record.files import RUNS_FOLDER
 
 _PROGRAM = ("command", "entry", "args", "environment", "folder", "pythonpath")
 

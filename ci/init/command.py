@@ -24,7 +24,7 @@ from codemods.hotpath.text import looked_at
 from codemods.plans import WriteError, write_all
 from codemods.program import SourceError, python_files
 from golden.check.fixtures import FOLDER
-from golden.record.run import RUNS_FOLDER
+from golden.record.files import RUNS_FOLDER
 
 _PROJECT = Path("pyproject.toml")
 

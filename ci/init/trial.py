@@ -101,7 +101,7 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             argv = command_line(run, root=root, out=outputs, data=None)
             observe = {**settings(run, place), "observe": False}
             variables = environment(run, root=root, observe=observe)
-            execute(run, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
+            execute(run, argv, root=root, variables=variables, folder=place, observed=False)
         except GoldenError as error:
             failure = str(error).removeprefix(f"run {run.name}: ")
         took = time.monotonic() - begun

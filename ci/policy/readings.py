@@ -19,7 +19,7 @@ from codemods.hotpath.pragmas import find_pragmas
 from codemods.program import python_files, seams_of, shown_path
 from golden.check.fixtures import FOLDER
 from golden.record import load_run
-from golden.record.run import RUNS_FOLDER
+from golden.record.files import RUNS_FOLDER
 
 PROJECT = "pyproject.toml"
 _IDENTITY = ("code", "text", "function", "heat")

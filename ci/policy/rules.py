@@ -31,8 +31,6 @@ RUN = Table(
         "description": free,
         "budget": free,
         "timeout": free,
-        "output_mib": free,
-        "shares_device": free,
         "deterministic": ordered("error", "warn", "off"),
         "events": Table({"unstable": no_more}),
         "observe": Table(

@@ -13,7 +13,7 @@ from pathlib import Path
 from ci.policy.place import Found, Piece, Side, said
 from ci.policy.readings import run_names
 from golden.record import load_run
-from golden.record.run import RUNS_FOLDER
+from golden.record.files import RUNS_FOLDER
 from golden.trace.errors import GoldenError
 
 _TOOLS = ("esper-harness", "import-linter", "pytest")

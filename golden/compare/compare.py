@@ -31,7 +31,7 @@ from golden.compare.outcome import (
     StepOrder,
     Tolerated,
 )
-from golden.compare.outputs import compare_outputs, read_otherwise
+from golden.compare.outputs import compare_outputs
 from golden.compare.renamed import renamed
 from golden.compare.steps import compare_process, steps_by_path
 from golden.compare.tolerance import agreed, forgive
@@ -90,7 +90,7 @@ def judge(
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
-    compared += amount + Compared(uncompared=(*_without_looks(left, right), *told(compared.unlike)))
+    compared += amount + Compared(uncompared=told(compared.unlike))
     divergences += written
     changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -99,7 +99,7 @@ def judge(
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
         if unequal:
             return other_machine(unequal, found)
-        return read_otherwise(left.about.reading, right.about.reading, found) or found
+        return found
     return not_comparable(compared.unlike) if compared.unlike else Identical(compared, envs, tolerated)
 
 
@@ -116,17 +116,6 @@ def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Pro
     rest = iter([process for process in right if process.name not in {p.name for p in left}])
     sides = [(process, others.get(process.name) or next(rest, None)) for process in left]
     return [(a, b) for a, b in sides if b is not None]
-
-
-def _without_looks(left: Trace, right: Trace) -> tuple[str, ...]:
-    """The trace of two that is of a time when nothing looked at what lives."""
-    sides = [any(process.looks for process in trace.processes) for trace in (left, right)]
-    if sides[0] == sides[1]:
-        return ()
-    old, new = (right, left) if sides[0] else (left, right)
-    if {"modules", "generators"} <= {*old.about.without, *new.about.without}:
-        return ()
-    return (f"modules and own generators ({old.title} was recorded without them)",)
 
 
 def other_machine(unequal: str, found: Different) -> NotComparable:

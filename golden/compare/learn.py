@@ -83,8 +83,6 @@ def _of_modules(left: Trace, again: Trace) -> Iterator[Unstable]:
 
 
 def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
-    if left.outputs is None or again.outputs is None:
-        return
     names = [Unstable(kind="file name", where="", name=name) for name in _names(left.outputs, again.outputs)]
     yield from names
     patterns = [each.name for each in names]
@@ -133,7 +131,7 @@ def _printed(a: Output, b: Output) -> Iterator[str]:
 def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
     """What is printed in another order, as threads do, which may part a line from its end."""
     sides = (leave_out(trace, trace.about.unstable) for trace in (left, again))
-    a, b = ({output.name: output for output in trace.outputs or ()} for trace in sides)
+    a, b = ({output.name: output for output in trace.outputs} for trace in sides)
     for name in STREAMS:
         if (
             name in a

@@ -15,9 +15,6 @@ from golden.trace.trace import Trace
 
 def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Compared]:
     """The streams and files that differ, each once, and how much was compared."""
-    if left.outputs is None or right.outputs is None:
-        old = left if left.outputs is None else right
-        return [], Compared(uncompared=(f"output ({old.title} was recorded without it)",))
     a, b = ({output.name: output for output in side} for side in (left.outputs, right.outputs))
     switched = {*left.about.without, *right.about.without}
     changes: list[OutputChange] = []

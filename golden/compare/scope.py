@@ -89,7 +89,7 @@ def _has(trace: Trace, part: Part) -> bool:
         case "rng":
             return any(process.rng or any(step.rng for step in process.steps) for process in trace.processes)
         case "outputs":
-            return any(output.rows for output in trace.outputs or ())
+            return any(output.rows for output in trace.outputs)
         case "modules":
             return any(process.looks for process in trace.processes)
         case "final":

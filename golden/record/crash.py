@@ -7,8 +7,12 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from golden.record.launched import BEGINS, FailedRank
-
+BEGINS = "Traceback (most recent call last):"
+"""The first line of what Python prints of an exception."""
+# How torchrun begins the lines of a rank's exception, and what it raises itself.
+_OF_RANK = re.compile(r"^\[rank\d+\]: ?")
+_LOG = re.compile(r"^[DIWEC]\d{4} [\d:.]+ \d+ \S*torch/distributed/")
+_LAUNCHER = re.compile(r"^(?:[\w.]+\.)?ChildFailedError:\s*$")
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)(?:, in (.+))?$')
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(: |$)")
 _LONGEST = 500
@@ -21,25 +25,20 @@ _GOLDEN = Path(__file__).resolve().parents[1]
 
 
 def printed(stderr: Path) -> list[str]:
-    """The lines that a program printed, without empty ones."""
-    return [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
+    """The lines that a program printed, without empty ones and without what torchrun adds."""
+    lines = [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
+    if any(map(_LAUNCHER.match, lines)):
+        lines = lines[: max((index for index, line in enumerate(lines) if line == BEGINS), default=0)]
+        lines = [line for line in lines if not _LOG.match(line)] or lines
+    return [_OF_RANK.sub("", line) for line in lines]
 
 
-def said_last(lines: list[str], failed: FailedRank | None, root: Path) -> str:
-    """The last line printed, by the rank that ``failed`` if known; behind a traceback its innermost frame."""
-    if failed is not None:
-        return _said_by_rank(failed, root)
+def said_last(lines: list[str], root: Path) -> str:
+    """The last line printed; behind a traceback its innermost frame."""
     if not lines:
         return "(nothing on stderr)"
-    return _last(lines, root)
-
-
-def _said_by_rank(failed: FailedRank, root: Path) -> str:
-    said = f"rank {failed.rank}: {failed.ended}"
-    if not failed.lines:
-        return said
-    last = _last(list(failed.lines), root)
-    return f"{said}: {last}{_OUTLIVED if failed.lines[-1].startswith(_TERMINATED) else ''}"
+    outlived = _OUTLIVED if lines[-1].startswith(_TERMINATED) else ""
+    return f"{_last(lines, root)}{outlived}"
 
 
 def _last(lines: list[str], root: Path) -> str:

@@ -23,25 +23,24 @@ def visible_devices(count: int) -> list[str]:
 
 @contextlib.contextmanager
 def locked_device(
-    device: str, devices: Sequence[str], *, shared: bool, folder: Path | None = None
+    device: str, devices: Sequence[str], *, folder: Path | None = None
 ) -> Iterator[dict[str, str]]:
     """Wait for a device and hold it; the environment variables that put a run on it.
 
-    ``cuda`` takes the first free one of ``devices``, ``cuda:N`` waits for the N-th. With ``shared`` it is
-    held beside other runs that share. A process that dies lets go.
+    ``cuda`` takes the first free one of ``devices``, ``cuda:N`` waits for the N-th. A process that dies
+    lets go.
     """
     if not device.startswith("cuda") or not devices:
         yield {}
         return
     _, _, index = device.partition(":")
     chosen = [devices[int(index)]] if index.isdigit() and int(index) < len(devices) else list(devices)
-    mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
     with contextlib.ExitStack() as stack:
         files = {name: stack.enter_context(_open(name, folder)) for name in chosen}
         while True:
             for name, file in files.items():
                 with contextlib.suppress(BlockingIOError):
-                    fcntl.flock(file, mode)
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     # A device that is named by number keeps its number in the program's eyes.
                     yield {} if index else {"CUDA_VISIBLE_DEVICES": name}
                     return

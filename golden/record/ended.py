@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golden.record.ending import FILE
-from golden.record.launched import FailedRank
 
 # What a process says when another one is gone, or doesn't answer.
 _OF_ANOTHER = re.compile(
@@ -52,8 +51,8 @@ def ranks(folder: Path) -> list[Ended]:
     return [found[rank][1] for rank in sorted(found)]
 
 
-def first(known: list[Ended], failed: FailedRank | None) -> Ended | None:
-    """The rank that ended first, as far as that can be told; ``failed`` is what a launcher says.
+def first(known: list[Ended]) -> Ended | None:
+    """The rank that ended first, as far as that can be told.
 
     One that only says that another one is gone was not the first, and one that was killed left no note.
     """
@@ -61,9 +60,5 @@ def first(known: list[Ended], failed: FailedRank | None) -> Ended | None:
     for rank in closed:
         if not _OF_ANOTHER.search(rank.error):
             return rank
-    open_ = [rank for rank in known if rank.at is None]
-    # Launchers end those that go on by SIGTERM.
-    killed = [rank for rank in open_ if failed and rank.rank == failed.rank and failed.ended != "SIGTERM"]
-    if not killed and any(_GONE.search(rank.error) for rank in closed):
-        killed = open_
-    return killed[0] if len(killed) == 1 else None
+    killed = [rank for rank in known if rank.at is None]
+    return killed[0] if len(killed) == 1 and any(_GONE.search(rank.error) for rank in closed) else None

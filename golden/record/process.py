@@ -17,7 +17,6 @@ from typing import Any
 from golden.record.call import NO_SUCH_ENTRY
 from golden.record.crash import place_of, printed, said_last
 from golden.record.ended import Ended, first, ranks
-from golden.record.launched import FailedRank, first_failed
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
@@ -25,7 +24,7 @@ from golden.simulated.child import simulated
 from golden.simulated.child import variables as simulating
 from golden.trace.errors import RunFailed, UnusableInput
 
-# How often the size of what a run writes is looked at.
+# How often the one who watches is asked.
 _LOOK_EVERY_S = 0.5
 _HERE = Path(__file__).resolve().parent
 # Given the folder of a record while its run goes on: whether it has seen enough.
@@ -163,14 +162,13 @@ def execute(
     root: Path,
     variables: Mapping[str, str],
     folder: Path,
-    outputs: Path,
     watch: Watch | None = None,
     observed: bool = True,
 ) -> None:
     """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
 
-    ``folder`` takes the record of the run with what it prints, ``outputs`` what it writes to {out}. Raises
-    `Stopped` as soon as ``watch`` has seen enough. How far it came is known if it is ``observed``.
+    ``folder`` takes the record of the run with what it prints. Raises `Stopped` as soon as ``watch`` has seen
+    enough. How far it came is known if it is ``observed``.
     """
     stderr_file = folder / "stderr.txt"
     with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
@@ -188,14 +186,13 @@ def execute(
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
-                status = _wait(process, run, folder, outputs, watch, observed)
+                status = _wait(process, run, folder, watch, observed)
         finally:
             _kill(process, folder)
     if status == 0:
         return
     lines = printed(stderr_file)
-    failed = first_failed(lines)
-    last = said_last(lines, failed, root)
+    last = said_last(lines, root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
     if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
         raise UnusableInput(f"run {run.name}: {last}")
@@ -205,17 +202,16 @@ def execute(
         )
     if not observed:
         raise RunFailed(f"run {run.name}: exit status {status}: {last}")
-    known, ended = _ranks(folder, failed)
-    if ended is not None and (failed is None or failed.rank != ended.rank):
+    known, ended = _ranks(folder)
+    if ended is not None:
         last = _said(ended, known, root) or last
-    raise RunFailed(f"run {run.name}: exit status {status} {_how_far(folder, known, ended, failed)}: {last}")
+    raise RunFailed(f"run {run.name}: exit status {status} {_how_far(folder, known, ended)}: {last}")
 
 
 def _wait(
     process: subprocess.Popen[bytes],
     run: Run,
     folder: Path,
-    outputs: Path,
     watch: Watch | None,
     observed: bool,
 ) -> int:
@@ -232,21 +228,6 @@ def _wait(
                 ) from None
         if watch is not None and watch(folder):
             raise Stopped
-        written = _size(outputs) + _size(folder)
-        if written > run.output_mib << 20:
-            raise RunFailed(
-                f"run {run.name}: wrote more than {run.output_mib} MiB, stopped{_reached(folder, observed)}; "
-                "raise `output_mib` in its run file if it needs more"
-            )
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        # Files come and go while the program runs.
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size
-    return total
 
 
 def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
@@ -264,21 +245,19 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 def _reached(folder: Path, observed: bool) -> str:
     """How far it came that was stopped, where that is known."""
-    return f" {_how_far(folder, *_ranks(folder, None), None)}" if observed else ""
+    return f" {_how_far(folder, *_ranks(folder))}" if observed else ""
 
 
-def _ranks(folder: Path, failed: FailedRank | None) -> tuple[list[Ended], Ended | None]:
+def _ranks(folder: Path) -> tuple[list[Ended], Ended | None]:
     """The ranks of a run, and of several the one that ended first."""
     known = ranks(folder)
-    return known, first(known, failed) if len(known) > 1 else None
+    return known, first(known) if len(known) > 1 else None
 
 
-def _how_far(folder: Path, known: Sequence[Ended], ended: Ended | None, failed: FailedRank | None) -> str:
-    """How far it came, every rank; of the one that ended or failed first, that it did."""
+def _how_far(folder: Path, known: Sequence[Ended], ended: Ended | None) -> str:
+    """How far it came, every rank; of the one that ended first, that it did."""
     if len(known) > 1 and any(rank.steps for rank in known):
-        number = ended.rank if ended is not None else failed.rank if failed is not None else None
-        did = "failed" if failed is not None and failed.rank == number else "ended"
-        mark = {number: f" (which {did} first)"}
+        mark = {ended.rank: " (which ended first)"} if ended is not None else {}
         return "after " + ", ".join(
             f"{_steps(rank.steps)} of rank {rank.rank}{mark.get(rank.rank, '')}" for rank in known
         )

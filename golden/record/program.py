@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from golden.record.run import EVERYTHING, Data, Outputs, Run, run_path
+from golden.record.files import run_path
+from golden.record.run import EVERYTHING, Data, Outputs, Run
 from golden.trace.errors import UnusableInput
 
 # What a command line says of itself, of all that golden fills in.

@@ -130,7 +130,7 @@ def _record(
         devices = visible_devices(_gpus()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
         declared, tree = Declared(run, root), Tree(root)
-        with locked_device(run.device, devices, shared=run.shares_device) as placed:
+        with locked_device(run.device, devices) as placed:
             begun = time.monotonic()
             execute(
                 run,
@@ -138,7 +138,6 @@ def _record(
                 root=root,
                 variables=variables | placed,
                 folder=folder,
-                outputs=outputs,
                 watch=watch,
             )
             seconds = time.monotonic() - begun
@@ -240,7 +239,7 @@ def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path
     place.mkdir()
     argv = command_line(run.first, root=root, out=outputs, data=data)
     variables = environment(run.first, root=root, observe={**settings(run.first, place), "observe": False})
-    execute(run.first, argv, root=root, variables=variables, folder=place, outputs=outputs, observed=False)
+    execute(run.first, argv, root=root, variables=variables, folder=place, observed=False)
     shutil.rmtree(place)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,10 +23,6 @@ from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
 from golden.trace.paths import PLACEHOLDER
 from golden.trace.tolerance import Tolerance
-from golden.trace.unknown_keys import UNKNOWN, first_problem
-
-RUNS_FOLDER = Path("golden") / "runs"
-
 
 # The pattern of all files below a folder.
 EVERYTHING = "**"
@@ -36,12 +30,10 @@ _UNDECIDING = {
     "description",
     "budget",
     "timeout",
-    "output_mib",
     "data",
     "variants",
     "same",
     "device",
-    "shares_device",
 }
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
@@ -209,7 +201,6 @@ class Variant(_Table):
         entry: instead of the run's.
         args: merged into the run's; ``false`` leaves a flag out.
         environment: merged into the run's.
-        pythonpath: instead of the run's.
         env: what is otherwise in ``[env]``.
         events: ``false`` for a variant that writes none.
         after: a variant that runs first, in the same {out}, and is not observed.
@@ -219,7 +210,6 @@ class Variant(_Table):
     entry: str | None = None
     args: dict[str, Any] = {}
     environment: dict[str, str] = {}
-    pythonpath: tuple[str, ...] | None = None
     env: EnvChange = EnvChange()
     events: Literal[False] | None = None
     after: str | None = None
@@ -279,13 +269,11 @@ class Run(_Table):
         seed: of Python's, numpy's and torch's generators before the program begins, and {seed}.
         device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}; ``simulated`` or ``simulated:N`` for one or N
             simulated GPUs, where {device} is ``cuda``.
-        shares_device: whether other runs may use its GPU at the same time.
         profile: ``exact`` or ``portable``: the determinism settings.
         deterministic: what torch does about an operation without a deterministic algorithm.
         threads: of torch.
         timeout: seconds after which it is stopped.
         budget: seconds that it should take on two cores; the suite prints planned against spent.
-        output_mib: how much it may write, in MiB.
         folder: the folder of the repository that the program is started in.
         pythonpath: folders of the repository that are put on the import path.
         environment: environment variables.
@@ -307,13 +295,11 @@ class Run(_Table):
     args: dict[str, Any] = {}
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?|simulated(:[1-9]\d?)?)$")] = "cpu"
-    shares_device: bool = False
     profile: Profile = "exact"
     deterministic: Literal["error", "warn", "off"] = "error"
     threads: Annotated[int, Field(ge=1)] = 1
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 300.0
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    output_mib: Annotated[int, Field(ge=1)] = 2048
     folder: str = "."
     pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
@@ -438,8 +424,6 @@ class Run(_Table):
         }
         if change.command is not None or change.entry is not None:
             update |= {"command": change.command, "entry": change.entry}
-        if change.pythonpath is not None:
-            update["pythonpath"] = change.pythonpath
         if self.env is not None:
             update["env"] = self.env.model_copy(update=change.env.model_dump(exclude_none=True))
         if change.events is False:
@@ -447,72 +431,3 @@ class Run(_Table):
         found = self.model_copy(update=update)
         found._first = self.variant(change.after) if change.after is not None else None
         return found
-
-
-def load_run(path: Path) -> Run:
-    """Read one run file; anything wrong with it is one line of `UnusableInput`."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnusableInput(f"run file {path}: can't be read: {why}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UnusableInput(f"run file {path}: not TOML: {error}") from None
-    try:
-        return Run.model_validate({"name": path.stem, **table})
-    except ValidationError as error:
-        raise UnusableInput(f"run file {path}: {_first_line(error)}") from None
-
-
-def _first_line(error: ValidationError) -> str:
-    place, what = first_problem(Run, error)
-    if what.startswith(UNKNOWN):
-        return f"{UNKNOWN} {place}{what.removeprefix(UNKNOWN)}"
-    return f"{place}: {what}" if place else what
-
-
-def find_root(start: Path) -> Path:
-    """The nearest folder at or above ``start`` that holds run files, else ``start``."""
-    for folder in (start, *start.parents):
-        if (folder / RUNS_FOLDER).is_dir():
-            return folder
-    return start
-
-
-def run_path(name: str, root: Path) -> Path:
-    """The run file of a name."""
-    return root / RUNS_FOLDER / f"{name}.toml"
-
-
-def find_run(name: str, root: Path) -> Run:
-    """The run called ``name`` in ``root``, its variant for RUN.VARIANT, or the run file at that path."""
-    path = Path(name)
-    if path.suffix == ".toml":
-        return load_run(path)
-    path = root / RUNS_FOLDER / f"{name}.toml"
-    if not path.is_file():
-        run, _, variant = name.rpartition(".")
-        if run and (root / RUNS_FOLDER / f"{run}.toml").is_file():
-            return load_run(root / RUNS_FOLDER / f"{run}.toml").variant(variant)
-        known = ", ".join(p.stem for p in run_files(root)) or "none"
-        raise UnusableInput(f"no run called {name} in {root / RUNS_FOLDER} (there: {known})")
-    return load_run(path)
-
-
-def find_runs(names: Sequence[str], root: Path) -> list[Run]:
-    """The runs that are named, or all of ``root``; UnusableInput if it has none."""
-    runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
-    if not runs:
-        raise UnusableInput(f"no run files in {root / RUNS_FOLDER}")
-    return runs
-
-
-def run_files(root: Path) -> list[Path]:
-    """All run files of ``root``, sorted; none where it has no folder of them."""
-    folder = root / RUNS_FOLDER
-    try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".toml")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise UnusableInput(f"{folder}: can't be read: {error.strerror}") from None

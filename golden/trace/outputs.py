@@ -66,10 +66,8 @@ def write_outputs(folder: Path, outputs: Iterable[Output]) -> None:
             file.write(json.dumps(record) + "\n")
 
 
-def load_outputs(folder: Path) -> tuple[Output, ...] | None:
-    """What a run produced; None for a trace of a time when that was not looked at."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    records: Sequence[Any] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def load_outputs(folder: Path) -> tuple[Output, ...]:
+    """What a run produced."""
+    text = (folder / FILE).read_text(encoding="utf-8")
+    records: Sequence[Any] = [json.loads(line) for line in text.splitlines()]
     return tuple(Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records)

@@ -17,7 +17,7 @@ from golden.trace.calls import CallRows, keep_calls
 from golden.trace.events import Event, lookup
 from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST
-from golden.trace.outputs import Output, leaves, nesting
+from golden.trace.outputs import READING, Output, leaves, nesting
 from golden.trace.reads import totals
 from golden.trace.streams import streams
 from golden.trace.tolerance import MASK, find, masked
@@ -127,8 +127,8 @@ def summarise(trace: Trace) -> Summary:
         living=_living(trace),
         held=_held(trace),
         calls=keep_calls(trace.processes),
-        reading=trace.about.reading,
-        outputs=None if trace.outputs is None else {o.title: _output_rows(o) for o in trace.outputs},
+        reading=READING,
+        outputs={output.title: _output_rows(output) for output in trace.outputs},
     )
 
 

@@ -15,15 +15,11 @@ from golden.trace.events import Event
 from golden.trace.kinds import HOST, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Written, moments
-from golden.trace.outputs import READING, Output, load_outputs
+from golden.trace.outputs import Output, load_outputs
 from golden.trace.place import Unstable
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 7
-# Those that are read: one of format 2 holds no outputs, one of format 3 no modules that no optimizer owns; up
-# to format 4 all digests were made on the host; up to format 5 output was read with other masks, and nothing
-# was kept of what a process held at its end; up to format 6 only settings of optimizers are read of that.
-_READABLE = (2, 3, 4, 5, 6, FORMAT)
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
 
@@ -58,11 +54,6 @@ class About(BaseModel):
     no_files: dict[str, str] = {}
     # A digest of the tree that it ran in.
     tree: str = ""
-
-    @property
-    def reading(self) -> int:
-        """By which rules its output was masked and read."""
-        return 1 if self.format < 6 else READING
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +195,13 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The record of one run; ``outputs`` is None where they weren't looked at."""
+    """The record of one run."""
 
     folder: Path
     about: About
     events: tuple[Event, ...]
     processes: tuple[Process, ...]
-    outputs: tuple[Output, ...] | None = None
+    outputs: tuple[Output, ...] = ()
 
     @property
     def title(self) -> str:
@@ -230,7 +221,7 @@ def load_trace(folder: Path) -> Trace:
         raise UnusableInput(f"{folder} is not a trace (it has no trace.json)")
     try:
         table = json.loads(head.read_text(encoding="utf-8"))
-        if table.get("format") not in _READABLE:
+        if table.get("format") != FORMAT:
             raise UnusableInput(
                 f"trace {folder} has format {table.get('format')}, not {FORMAT}: record it again"
             )

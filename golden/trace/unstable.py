@@ -88,11 +88,9 @@ def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
             replace(process, looks=tuple(_of_look(look, of_module) for look in process.looks))
             for process in processes
         )
-    outputs = trace.outputs
-    if outputs is not None:
-        outputs = rename(outputs, named["file name"][""])
-        ordered = len(trace.processes) <= 1
-        outputs = tuple(_of_output(output, named, ordered=ordered) for output in outputs)
+    ordered = len(trace.processes) <= 1
+    renamed = rename(trace.outputs, named["file name"][""])
+    outputs = tuple(_of_output(output, named, ordered=ordered) for output in renamed)
     return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 
 

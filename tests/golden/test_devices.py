@@ -20,12 +20,12 @@ def test_two_runs_take_two_devices_and_the_third_waits(tmp_path: Path) -> None:
     done = threading.Event()
 
     def third() -> None:
-        with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as placed:
+        with locked_device("cuda", ["4", "GPU-a"], folder=tmp_path) as placed:
             taken.append(placed)
         done.set()
 
-    with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as first:
-        with locked_device("cuda", ["4", "GPU-a"], shared=False, folder=tmp_path) as second:
+    with locked_device("cuda", ["4", "GPU-a"], folder=tmp_path) as first:
+        with locked_device("cuda", ["4", "GPU-a"], folder=tmp_path) as second:
             thread = threading.Thread(target=third)
             thread.start()
             assert not done.wait(0.5)
@@ -38,19 +38,11 @@ def test_two_runs_take_two_devices_and_the_third_waits(tmp_path: Path) -> None:
     ]
 
 
-def test_runs_that_fit_share_a_device(tmp_path: Path) -> None:
-    with (
-        locked_device("cuda", ["0"], shared=True, folder=tmp_path) as first,
-        locked_device("cuda", ["0"], shared=True, folder=tmp_path) as second,
-    ):
-        assert first == second == {"CUDA_VISIBLE_DEVICES": "0"}
-
-
 def test_a_device_by_number_and_no_device(tmp_path: Path) -> None:
-    with locked_device("cuda:1", ["4", "GPU-a"], shared=False, folder=tmp_path) as placed:
+    with locked_device("cuda:1", ["4", "GPU-a"], folder=tmp_path) as placed:
         assert placed == {}
         assert (tmp_path / "golden-cuda-GPU-a.lock").exists()
-    with locked_device("cpu", ["4"], shared=False, folder=tmp_path) as placed:
+    with locked_device("cpu", ["4"], folder=tmp_path) as placed:
         assert placed == {}
     assert not (tmp_path / "golden-cuda-4.lock").exists()
 
@@ -58,10 +50,10 @@ def test_a_device_by_number_and_no_device(tmp_path: Path) -> None:
 def test_a_run_that_dies_lets_go(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from golden.record.devices import locked_device\n"
-        "with locked_device('cuda', ['0'], shared=False, folder=Path(sys.argv[1])): os._exit(9)"
+        "with locked_device('cuda', ['0'], folder=Path(sys.argv[1])): os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-    with locked_device("cuda", ["0"], shared=False, folder=tmp_path) as placed:
+    with locked_device("cuda", ["0"], folder=tmp_path) as placed:
         assert placed == {"CUDA_VISIBLE_DEVICES": "0"}
 
 

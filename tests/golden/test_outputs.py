@@ -198,17 +198,6 @@ def test_a_golden_of_before_says_that_outputs_are_not_compared(project: Project,
     assert "not compared: output (the golden was recorded without it)" in result.out
 
 
-def test_a_trace_of_before_is_read(project: Project) -> None:
-    base, again = project.record("base"), project.record("again")
-    (base / "outputs.jsonl").unlink()
-    table = json.loads((base / "trace.json").read_text())
-    del table["without"]
-    (base / "trace.json").write_text(json.dumps({**table, "format": 2}))
-    result = project.golden("diff", base, again)
-    assert result.code == 0
-    assert "was recorded without it)" in result.out
-
-
 class Hostile:
     """Loading this by pickle would write a file."""
 

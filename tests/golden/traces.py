@@ -11,6 +11,7 @@ import torch
 import xxhash
 from safetensors.torch import save_file
 
+from golden.trace.outputs import write_outputs
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import FORMAT, About, write_about
 
@@ -90,6 +91,7 @@ def write_trace(
     with (folder / "events.jsonl").open("w") as file:
         for kind, of, payload in events:
             file.write(json.dumps({"kind": kind, "env": of, "payload": payload}) + "\n")
+    write_outputs(folder, [])
     write_about(
         folder,
         About(

@@ -11,7 +11,6 @@ from golden.compare import Different, compare
 from golden.compare.outcome import ProcessCount
 from golden.compare.replicas import other_sequence
 from golden.record.ended import Ended, first
-from golden.record.launched import FailedRank
 from golden.trace.trace import Call, load_trace
 from tests.golden.traces import write_trace
 
@@ -25,30 +24,24 @@ def ended(rank: int, at: int | None, error: str = "") -> Ended:
     return Ended(rank, 2, at, error, ())
 
 
-def seen(rank: int, how: str) -> FailedRank:
-    return FailedRank(rank, how, ())
-
-
-# What each rank left, what torchrun says, and which one ended first (None where that can't be told).
-ENDS: dict[str, tuple[list[Ended], FailedRank | None, int | None]] = {
-    "an exception, then that it is gone": ([ended(0, 9, PEER), ended(1, 5, "ValueError: x")], None, 1),
-    "the same, noted later": ([ended(0, 4, PEER), ended(1, 5, "ValueError: x")], None, 1),
-    "it left early": ([ended(0, 9, PEER), ended(1, 5)], None, 1),
-    "it was killed": ([ended(0, 9, PEER), ended(1, None)], None, 1),
-    "the first one was killed": ([ended(0, None), ended(1, 9, PEER)], seen(1, "exit status 1"), 0),
-    "torchrun ended the others": ([ended(0, None), ended(1, 5, "ValueError: x")], seen(1, "x"), 1),
-    "torchrun saw it killed": ([ended(0, None), ended(1, None)], seen(1, "SIGKILL"), 1),
-    "torchrun ended all": ([ended(0, None), ended(1, None)], seen(1, "SIGTERM"), None),
-    "two are gone": ([ended(0, 9, PEER), ended(1, None), ended(2, None)], None, None),
-    "nobody answers": ([ended(0, None), ended(1, 9, SLOW)], None, None),
-    "none ended": ([ended(0, None), ended(1, None)], None, None),
+# What each rank left, and which one ended first (None where that can't be told).
+ENDS: dict[str, tuple[list[Ended], int | None]] = {
+    "an exception, then that it is gone": ([ended(0, 9, PEER), ended(1, 5, "ValueError: x")], 1),
+    "the same, noted later": ([ended(0, 4, PEER), ended(1, 5, "ValueError: x")], 1),
+    "it left early": ([ended(0, 9, PEER), ended(1, 5)], 1),
+    "it was killed": ([ended(0, 9, PEER), ended(1, None)], 1),
+    "the first one was killed": ([ended(0, None), ended(1, 9, PEER)], 0),
+    "its launcher ended the others": ([ended(0, None), ended(1, 5, "ValueError: x")], 1),
+    "two are gone": ([ended(0, 9, PEER), ended(1, None), ended(2, None)], None),
+    "nobody answers": ([ended(0, None), ended(1, 9, SLOW)], None),
+    "none ended": ([ended(0, None), ended(1, None)], None),
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_who_ended_first_is_not_who_says_that_another_one_is_gone(name: str) -> None:
-    known, failed, expected = ENDS[name]
-    found = first(known, failed)
+    known, expected = ENDS[name]
+    found = first(known)
     assert (found.rank if found is not None else None) == expected
 
 
