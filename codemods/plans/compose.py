@@ -108,7 +108,7 @@ def _stated(
     found, bare = dict[tuple[Helper, Need], ast.expr](), list[tuple[Helper, Need]]()
     for helper in decision.lifted:
         for need in decision.lifting.needs[helper]:
-            node = annotations.here(annotations.of_helper(helper, need))
+            node = annotations.here(annotations.of(*need))
             if node is not None:
                 found[helper, need] = node
             elif annotations.fallback is not None:

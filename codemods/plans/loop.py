@@ -250,7 +250,7 @@ class _Writer:
         fields = {*names, *groups}
         for name in names:
             owner = self.parts.scope if name in self.parts.names else self.analysis.tree.module
-            annotation = self.annotations.of(name, owner, self.parts.loop)
+            annotation = self.annotations.of(name, owner)
             if annotation is not None and self._states(annotation, fields):
                 found[name] = annotation_text(self.annotations.written(annotation))
             else:
@@ -309,8 +309,7 @@ class _Writer:
         if decision.returns:
             stated = [self.annotations.of_result(parts.node)]
         else:
-            at = parts.tail[0]
-            stated = [self.annotations.of(name, parts.scope, at) for name in decision.returned]
+            stated = [self.annotations.of(name, parts.scope) for name in decision.returned]
         texts = []
         for annotation in stated:
             known = annotation is not None and self._states(annotation, ())

@@ -64,7 +64,7 @@ def contexts(analysis: Analysis, request: Request, wanted: Sequence[Helper]) -> 
     known = annotations_of(analysis, request)
 
     def annotate(kept: Kept, name: str) -> ast.expr | None:
-        return known.here(known.of(name, kept.outer, kept.at), fields)
+        return known.here(known.of(name, kept.outer), fields)
 
     # An object that holds another helper uses it as a value; that is not why it is refused.
     return _kept(

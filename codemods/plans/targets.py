@@ -260,7 +260,7 @@ def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
     loaded = {made.module for made in target.imports.runtime}
     for helper in target.helpers:
         for need in decision.lifting.needs[helper]:
-            for found in (known.of_helper(helper, need), known.fallback):
+            for found in (known.of(*need), known.fallback):
                 if found is None:
                     continue
                 imports = known.imports(found, target.site.home)

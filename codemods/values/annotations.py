@@ -13,9 +13,8 @@ from functools import cached_property
 
 from codemods.program.annotations import cannot_fail, plain_names
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper
 from codemods.program.imports import Import
-from codemods.program.lifting import Analysis, Need
+from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope
 from codemods.values import Style
 from codemods.values.stated import Stated
@@ -53,22 +52,9 @@ class Annotations:
         self.style = style
         self.variables = Variables(analysis, stated)
 
-    def of_helper(self, helper: Helper, need: Need) -> Annotation | None:
-        """The annotation of a capture that becomes a parameter."""
-        name, owner = need
-        at = next(
-            (
-                scope.node
-                for scope in helper.scope.ancestors()
-                if scope.parent is not None and scope.parent.frame() is owner
-            ),
-            helper.node,
-        )
-        return self.of(name, owner, at)
-
-    def of(self, name: str, owner: Scope, at: ast.AST) -> Annotation | None:
-        """The annotation of a variable as it is where a statement of its function begins."""
-        return None if self.style == "none" else self._inferred(name, owner, at)
+    def of(self, name: str, owner: Scope) -> Annotation | None:
+        """The annotation of a variable, of the values that it may have anywhere."""
+        return None if self.style == "none" else self._inferred(name, owner)
 
     def of_result(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Annotation | None:
         """What a function of the module says that it returns."""
@@ -111,11 +97,8 @@ class Annotations:
         except _Unknown:
             return Annotation(ast.Name("Any", ast.Load()), frozenset([Import("typing", "Any")]))
 
-    def _inferred(self, name: str, owner: Scope, at: ast.AST) -> Annotation | None:
-        if owner is self.tree.module:
-            kind = self.variables.of(name, owner)
-        else:
-            kind = self.variables.type_at(name, owner, at)
+    def _inferred(self, name: str, owner: Scope) -> Annotation | None:
+        kind = self.variables.of(name, owner)
         if kind is None or kind.path == "None":
             return None
         declared = self.variables.declaration(name, owner)

@@ -9,7 +9,6 @@ from codemods.program.annotations import plain_names
 from codemods.program.lifting import Analysis
 from codemods.program.nodes import defaults_of, first_of
 from codemods.program.scopes import Binder, Scope
-from codemods.values.narrowing import narrowed
 from codemods.values.outside import TENSOR
 from codemods.values.stated import Stated, constant
 from codemods.values.types import (
@@ -44,14 +43,6 @@ class Variables:
         self.tree = analysis.tree
         self.stated = stated
         self._found: dict[tuple[Scope, str], Type | None] = {}
-
-    def type_at(self, name: str, owner: Scope, at: ast.AST) -> Type | None:
-        """The type of a variable of a function where one of the function's statements begins."""
-        kind = self.of(name, owner)
-        if kind is None:
-            return None
-        binders = self._binders(name, owner)
-        return narrowed(self.analysis, name, owner, at, kind, [(b, self._given(b)) for b in binders])
 
     def of(self, name: str, owner: Scope) -> Type | None:
         """What all bindings of a variable agree on, or what it is declared to be."""
