@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -16,82 +12,28 @@ from rich.table import Table
 from rich.text import Text
 
 from esper_harness.report.plain import visible
-from golden.check import (
-    Failed,
-    Judged,
-    Property,
-    Verdict,
-    doctor,
-    refuse_under_ci,
-    unused,
-    update,
-    verify,
-)
-from golden.check.fixtures import check_writable, write_whole
+from golden.check import Failed, doctor, refuse_under_ci, unused, update
+from golden.check.fixtures import write_whole
 from golden.check.notes import notes
 from golden.check.progress import progress
-from golden.check.results import Result, Results, write_results
-from golden.check.shard import parse_shard, read_durations, shard
-from golden.check.since import Since, between, of_working_tree
-from golden.check.suggest import suggest_env
-from golden.check.unstable import ways_out
-from golden.compare import Compared, compare
-from golden.compare.outcome import Different, NotComparable
+from golden.compare import Compared, Different, compare
 from golden.given import ProgramCommand, given, keep_line
-from golden.reach.evidence import Evidence
-from golden.reach.reached import Reached, read_reached
-from golden.reach.tell import tell
+from golden.options import data_option, folder_of_program, kept, out_option, root_option
 from golden.record import Run, find_root, find_run, find_runs, record_run
-from golden.record.git import uncommitted, worktree
 from golden.record.program import renamed, write_run_file
-from golden.report import render, render_reads, render_verdict
+from golden.report import render, render_reads
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.report.text import gaps, many
-from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
+from golden.suites import ab_command, verify_command
+from golden.trace.errors import ExitCode, UnusableInput, worst
 from golden.trace.reads import as_table, by_site
 from golden.trace.trace import Trace, load_trace
-from golden.versions import Versions, compare_run, text_of, told
-
-_root = click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tree under test; by default the nearest folder upwards with golden/runs.",
-)
-_data = click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    help="A data folder for runs with a [data] table; with a command, one that it reads and git ignores.",
-)
-_workers = click.option(
-    "-n",
-    "--jobs",
-    "workers",
-    type=click.IntRange(min=1),
-    help="How many programs run at a time; 1 by default.",
-)
-_device = click.option(
-    "--device",
-    metavar="DEVICE",
-    help="Run on cpu, cuda, cuda:N or simulated instead; for runs whose command has {device}.",
-)
-_shard = click.option(
-    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
-)
-_reach = click.option(
-    "--diff-coverage/--no-diff-coverage",
-    "reach",
-    default=True,
-    help="With --base, say which changed lines of Python the runs executed (the default).",
-)
-_evidence = click.option(
-    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
-)
-_out = click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder.")
+from golden.versions import text_of
 
 
 @click.command("list")
-@_root
+@root_option
 def list_command(root: Path | None) -> int:
     """The runs of this repository, and what each costs."""
     root = root or find_root(Path.cwd())
@@ -108,8 +50,8 @@ def list_command(root: Path | None) -> int:
 
 @click.command(cls=ProgramCommand)
 @click.argument("names", nargs=-1, metavar="[RUN...]")
-@_root
-@_data
+@root_option
+@data_option
 @click.option(
     "-o",
     "--out",
@@ -146,7 +88,7 @@ def record(
         raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
     steps = _range(dense) if dense else None
     for run in runs:
-        _notify(f"{run.name}: running")
+        progress.say(f"{run.name}: running")
         folder = out / run.name
         trace = record_run(
             run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
@@ -170,9 +112,11 @@ def _record_program(
         )
     if out is None:
         raise UnusableInput("say where the trace goes with -o DIR")
-    _notify(f"{run.name}: running")
+    progress.say(f"{run.name}: running")
     steps = _range(dense) if dense else None
-    trace = record_run(run, root=root, out=out, data=_folder(run, data), dense=steps, label=str(out))
+    trace = record_run(
+        run, root=root, out=out, data=folder_of_program(run, data), dense=steps, label=str(out)
+    )
     click.echo(_recorded(run, trace))
     for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
         click.echo(line)
@@ -181,15 +125,10 @@ def _record_program(
     return ExitCode.IDENTICAL
 
 
-def _folder(run: Run, data: Path | None) -> Path | None:
-    """The data folder that the command of a program names, if it names one."""
-    return data if run.data is not None and not run.data.paths else None
-
-
 @click.command("init", cls=ProgramCommand)
 @click.argument("name")
-@_root
-@_data
+@root_option
+@data_option
 def init_command(name: str, root: Path | None, data: Path | None) -> int:
     """Keep a command as a run file: golden init NAME -- python train.py --steps 20"""
     program = given(root=root, data=data)
@@ -204,9 +143,9 @@ def init_command(name: str, root: Path | None, data: Path | None) -> int:
 
 def _update(runs: list[Run], root: Path, out: Path | None) -> int:
     codes = []
-    with _kept(out) as folder:
+    with kept(out) as folder:
         for run in runs:
-            found = update(run, root=root, out=folder / run.name, notify=_notify)
+            found = update(run, root=root, out=folder / run.name, notify=progress.say)
             codes.append(int(found.code))
             if isinstance(found, Failed):
                 click.echo(f"golden: {found.message}", err=True)
@@ -218,124 +157,6 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
     return worst(codes)
 
 
-@click.command("verify")
-@click.argument("names", nargs=-1, metavar="[RUN...]")
-@_root
-@click.option("--base", metavar="REF", help="Say which lines that changed since REF the runs executed.")
-@_evidence
-@_workers
-@_shard
-@_device
-@_out
-def verify_command(
-    names: tuple[str, ...],
-    root: Path | None,
-    base: str | None,
-    evidence: Path | None,
-    workers: int | None,
-    part: str | None,
-    device: str | None,
-    out: Path | None,
-) -> int:
-    """Compare runs, all by default, with their goldens, and their variants by their properties.
-
-    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
-    """
-    root = root or find_root(Path.cwd())
-    _check_evidence(evidence, base=base, reach=True)
-    suite = _suite(names, root, device)
-    runs = _of_shard(suite, part, root)
-    since = of_working_tree(root, base) if base is not None else None
-    with _kept(out) as folder:
-        files = since.files if since is not None else ()
-        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=_notify, reach=files)
-        codes = [worst([verdict.code for verdict in verdicts]) for verdicts in found]
-        if since is not None:
-            for run, code in zip(runs, codes, strict=True):
-                ran = read_reached(folder / run.name)
-                since.note(run.name, code, None if ran is None else (Reached({}), ran))
-    results = []
-    for run, code, verdicts in zip(runs, codes, found, strict=True):
-        text = "\n".join([*map(render_verdict, verdicts), *told(since, run.name)])
-        click.echo(text)
-        right = run.name if out and (out / run.name / "trace.json").exists() else None
-        results.append(
-            Result(
-                run=run.name,
-                code=ExitCode(code),
-                text=text,
-                tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
-                seconds=sum(verdict.seconds for verdict in verdicts),
-                budget=run.budget,
-                right=right,
-                not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
-            )
-        )
-    return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
-
-
-def _left_out(verdict: Verdict) -> list[str]:
-    """The lines of a verdict that name what was not compared."""
-    found = verdict.comparison if isinstance(verdict, Judged) else None
-    return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
-
-
-def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
-    if evidence is not None and (base is None or not reach):
-        raise UnusableInput("--evidence FILE needs --base REF, and not --no-diff-coverage")
-    if evidence is not None:
-        check_writable(evidence)
-
-
-def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
-    """Print what several runs reached together, and write it for other tools."""
-    if since is None:
-        return None
-    found = since.evidence()
-    if since.files and len(found.runs) > 1:
-        click.echo("\n".join(tell(found)))
-    if file is not None:
-        write_whole(file, found.model_dump_json(indent=1) + "\n")
-    return found
-
-
-def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
-    """The runs that are named, or all; on another device, all that can go there."""
-    runs = find_runs(names, root)
-    if device is None:
-        return runs
-    staying = [run.name for run in runs if not run.moves]
-    if staying and not names:
-        _notify(f"left out, since their command has no {{device}}: {', '.join(staying)}")
-        runs = [run for run in runs if run.moves]
-        if not runs:
-            raise NothingComparable(f"no run has {{device}} in its command, so none can go to {device}")
-    return [run.on(device) for run in runs]
-
-
-def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
-    return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
-
-
-def _finish(
-    command: str,
-    suite: list[Run],
-    part: str | None,
-    results: list[Result],
-    out: Path | None,
-    reached: Evidence | None,
-) -> int:
-    """Print planned against spent, keep the results where the traces are, and give the exit status."""
-    planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
-    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
-    if out is not None:
-        names = tuple(run.name for run in suite)
-        index = parse_shard(part) if part else (1, 1)
-        found = Results(command=command, shard=index, suite=names, results=tuple(results), evidence=reached)
-        write_results(out, found)
-    return worst([int(result.code) for result in results])
-
-
 def _range(text: str) -> range:
     first, _, last = text.partition(":")
     with contextlib.suppress(ValueError):
@@ -345,15 +166,18 @@ def _range(text: str) -> range:
     raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20")
 
 
+_LEAVE_OUT = (
+    "note: [outputs] unstable and mask, [events] unstable and [observe] unstable_values in a run file leave "
+    "out what can't repeat"
+)
+
+
 @click.command("doctor", cls=ProgramCommand)
 @click.argument("name", metavar="[RUN]", required=False)
-@_root
-@_data
-@_out
-@click.option("--suggest", is_flag=True, help="Run it once, and print the [env] table that seems to fit.")
-def doctor_command(
-    name: str | None, root: Path | None, data: Path | None, out: Path | None, suggest: bool
-) -> int:
+@root_option
+@data_option
+@out_option
+def doctor_command(name: str | None, root: Path | None, data: Path | None, out: Path | None) -> int:
     """Run it twice: is it deterministic at all, and if not, what differs first?
 
     With a command after --, that is run: golden doctor -- python train.py --steps 20
@@ -361,115 +185,23 @@ def doctor_command(
     program = given(root=root, data=data, names=(name,) if name else ())
     if program is not None:
         run, root = program
-        folder_of_data = _folder(run, data)
+        folder_of_data = folder_of_program(run, data)
     elif name is None:
         raise UnusableInput("name a run, or give a command: golden doctor -- python train.py")
     else:
         root = root or find_root(Path.cwd())
         run = find_run(name, root)
         folder_of_data = run.data_folder(data)
-    with _kept(out) as folder:
-        if suggest:
-            _notify(f"{run.name}: running")
-            trace = record_run(run, root=root, out=folder / "run", data=folder_of_data)
-            table = suggest_env(trace) or ["# nothing in its events or models looks like an env"]
-            click.echo("\n".join(map(visible, table)))
-            return ExitCode.IDENTICAL
-        result = doctor(run, root=root, out=folder, data=folder_of_data, notify=_notify)
+    with kept(out) as folder:
+        result = doctor(run, root=root, out=folder, data=folder_of_data, notify=progress.say)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
         click.echo(text_of(result))
-        for line in ways_out(result.comparison) if isinstance(result.comparison, Different) else ():
-            click.echo(f"note: if that can't repeat, as times and ids: {visible(line)}", err=True)
+        if isinstance(result.comparison, Different):
+            click.echo(_LEAVE_OUT, err=True)
         if program is not None:
             click.echo(keep_line(data))
         return int(result.comparison.code)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _AbAsked:
-    """The options of `golden ab`."""
-
-    names: tuple[str, ...]
-    root: Path | None
-    base: str | None
-    head: str | None
-    closely: bool
-    reach: bool
-    evidence: Path | None
-    data: Path | None
-    workers: int | None
-    part: str | None
-    device: str | None
-    out: Path | None
-
-
-@click.command("ab", cls=ProgramCommand)
-@click.argument("names", nargs=-1, metavar="[RUN...]")
-@_root
-@click.option(
-    "--base", metavar="REF", help="The git ref to compare with; by default the run's own variant `base`."
-)
-@click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
-@click.option(
-    "--localize",
-    "closely",
-    is_flag=True,
-    help="On a difference, run both again, and name operation and line.",
-)
-@_reach
-@_evidence
-@_data
-@_workers
-@_shard
-@_device
-@_out
-def ab_command(**options: Any) -> int:
-    """Compare two versions on this machine, now: of some runs, or with --base of all.
-
-    With a command after --, of that: golden ab --base main -- python train.py --steps 20
-
-    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
-    """
-    asked = _AbAsked(**options)
-    program = given(root=asked.root, data=asked.data, names=asked.names)
-    root = program[1] if program else asked.root or find_root(Path.cwd())
-    base, head = asked.base, asked.head
-    if head is not None and base is None:
-        raise UnusableInput("--head REF needs --base REF")
-    if program and asked.part:
-        raise UnusableInput("--shard is for runs; make one with `golden init NAME -- COMMAND`")
-    if program and base is None:
-        raise UnusableInput("say which version the command is compared with: --base REF")
-    _check_evidence(asked.evidence, base=base, reach=asked.reach)
-    if not asked.names and not program and base is None:
-        raise UnusableInput("name a run, or compare all of them with another version with --base REF")
-    if program:
-        suite = [program[0].on(asked.device) if asked.device else program[0]]
-        data = _folder(suite[0], asked.data)
-    else:
-        suite, data = _suite(asked.names, root, asked.device), asked.data
-    runs = _of_shard(suite, asked.part, root)
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(_kept(asked.out))
-        base_root = stack.enter_context(worktree(root, base)) if base else root
-        head_root = stack.enter_context(worktree(root, head)) if head else root
-        since = between(root, base, head, base_root, head_root) if base and asked.reach else None
-        versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
-        if base and not head and (edits := uncommitted(root)):
-            _notify(f"the working tree has {edits} uncommitted changes, which are part of what is compared")
-        workers = asked.workers or 1
-        results = [
-            compare_run(run, versions, folder, data=data, workers=workers, dense=asked.closely)
-            for run in runs
-        ]
-    reached = _tell_all(since, asked.evidence)
-    code = worst([int(result.code) for result in results])
-    if len(suite) > 1 or asked.part or asked.out is not None:
-        code = _finish("ab", suite, asked.part, results, asked.out, reached)
-    if program:
-        click.echo(keep_line(asked.data))
-    return code
 
 
 @click.command()
@@ -498,19 +230,6 @@ def reads_command(folder: Path, file: Path | None) -> int:
     if file is not None:
         write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
     return ExitCode.IDENTICAL
-
-
-def _notify(message: str) -> None:
-    progress.say(message)
-
-
-@contextlib.contextmanager
-def _kept(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
-        yield Path(scratch)
 
 
 # All but `mutate`, which loads more than all these together.

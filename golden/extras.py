@@ -10,7 +10,6 @@ _EXTRAS = {
     "jinja2": "report",
     "markupsafe": "report",
     "pytest": "pytest",
-    "syrupy": "pytest",
 }
 
 

@@ -20,22 +20,17 @@ import pytest
 from golden.extras import missing_extra
 
 if TYPE_CHECKING:
-    from syrupy.assertion import SnapshotAssertion
-
+    from golden.check.properties import Recordings
     from golden.record import Run
 
 Record = Callable[[str, object], None]
 _PROPERTY = "golden"
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
-for _name in ("syrupy", "torch"):
-    if importlib.util.find_spec(_name) is None:
-        raise pytest.UsageError(
-            missing_extra(ModuleNotFoundError(name=_name), "golden.plugin", "pytest") or _name
-        )
-
-# Also where plugins are not loaded by themselves (PYTEST_DISABLE_PLUGIN_AUTOLOAD).
-pytest_plugins = ("syrupy",)
+if importlib.util.find_spec("torch") is None:
+    raise pytest.UsageError(
+        missing_extra(ModuleNotFoundError(name="torch"), "golden.plugin", "pytest") or "torch"
+    )
 
 
 def device_of_worker(worker: str | None, visible: str | None) -> str | None:
@@ -148,6 +143,28 @@ def _only_once(name: str, config: pytest.Config, factory: pytest.TempPathFactory
         pytest.fail(f"{name}: the worker that ran it was killed; it is not run again", pytrace=False)
 
 
+def _judged(run: Run, name: str | None, recordings: Recordings, root: Path) -> list[str]:
+    """Fail unless a run equals its golden, or has the property called ``name``; what a tolerance let pass."""
+    from golden.check.verify import Failed, judge_one
+    from golden.report.verdicts import render_verdict, tolerances_of
+    from golden.trace.errors import ExitCode
+
+    verdict = judge_one(run, name, recordings, root)
+    if isinstance(verdict, Failed) and verdict.code is ExitCode.NOTHING_COMPARABLE and _lacks_device(run):
+        pytest.skip(verdict.message)
+    if verdict.code:
+        pytest.fail(render_verdict(verdict), pytrace=False)
+    return tolerances_of(verdict)
+
+
+def _lacks_device(run: Run) -> bool:
+    if not run.device.startswith("cuda"):
+        return False
+    import torch
+
+    return not torch.cuda.is_available()
+
+
 class RunItem(pytest.Function):
     """One run, or one property of it, as a test."""
 
@@ -164,62 +181,35 @@ class RunFile(pytest.Module):
         """The run of this file and its properties; a mistake in it is an error of collection, in one line."""
         from golden.check.properties import Recordings
         from golden.record import load_run
-        from golden.report.snapshots import judge_by_snapshot, judge_property_as_test
         from golden.trace.errors import GoldenError
 
         try:
             run = load_run(self.path)
         except GoldenError as error:
             raise pytest.Collector.CollectError(str(error)) from None
-
         root = self.path.parent.parent.parent
         kept: list[Recordings] = []
 
-        def recordings(factory: pytest.TempPathFactory) -> Recordings:
-            if not kept:
-                kept.append(Recordings(run, root=root, out=factory.mktemp(f"golden-{run.name}")))
-            return kept[0]
+        def test_of(name: str | None) -> Callable[..., None]:
+            title = run.name if name is None else f"{run.name}[{name}]"
 
-        def judged(
-            name: str, factory: pytest.TempPathFactory, record: Record, judge: Callable[[], list[str]]
-        ) -> None:
-            _only_once(name, self.config, factory)
-            begun = time.monotonic()
-            tolerated: list[str] = []
-            try:
-                with _on_own_device():
-                    tolerated = judge()
-            finally:
-                spent = time.monotonic() - begun
-                record(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))
+            def test(tmp_path_factory: pytest.TempPathFactory, record_property: Record) -> None:
+                _only_once(title, self.config, tmp_path_factory)
+                if not kept:
+                    out = tmp_path_factory.mktemp(f"golden-{run.name}")
+                    kept.append(Recordings(run, root=root, out=out))
+                begun = time.monotonic()
+                tolerated: list[str] = []
+                try:
+                    with _on_own_device():
+                        tolerated = _judged(run, name, kept[0], root)
+                finally:
+                    spent = time.monotonic() - begun
+                    record_property(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))
 
-        def test_run(
-            snapshot: SnapshotAssertion,
-            tmp_path: Path,
-            tmp_path_factory: pytest.TempPathFactory,
-            record_property: Record,
-        ) -> None:
-            kept = recordings(tmp_path_factory)
-            judged(
-                run.name,
-                tmp_path_factory,
-                record_property,
-                lambda: judge_by_snapshot(run, snapshot, kept, root=root, out=tmp_path),
-            )
+            return test
 
-        def test_of(name: str) -> Callable[..., None]:
-            def test_property(tmp_path_factory: pytest.TempPathFactory, record_property: Record) -> None:
-                kept = recordings(tmp_path_factory)
-                judged(
-                    f"{run.name}[{name}]",
-                    tmp_path_factory,
-                    record_property,
-                    lambda: judge_property_as_test(run, name, kept),
-                )
-
-            return test_property
-
-        yield self._item(run, run.name, test_run)
+        yield self._item(run, run.name, test_of(None))
         for name in run.same:
             yield self._item(run, f"{run.name}[{name}]", test_of(name))
 

@@ -20,14 +20,11 @@ def check_declared(run: Run, trace: Trace) -> None:
         raise UnusableInput(f"run {run.name}: [events] type: no event has the field {events.type}")
     if env is None:
         return
-    way_out = f"see what `golden doctor {run.name} --suggest` finds"
     if env.field is not None and trace.events and all(event.env is None for event in trace.events):
-        raise UnusableInput(f"run {run.name}: [env] field: no event has a number in {env.field}; {way_out}")
+        raise UnusableInput(f"run {run.name}: [env] field: no event has a number in {env.field}")
     layouts = [step.layout for process in trace.processes for step in process.steps]
     if env.module is not None and layouts and all(layout.env is None for layout in layouts):
-        raise UnusableInput(
-            f"run {run.name}: [env] module: no model of class {env.module} takes a step; {way_out}"
-        )
+        raise UnusableInput(f"run {run.name}: [env] module: no model of class {env.module} takes a step")
 
 
 def check_matched(*traces: Trace) -> None:

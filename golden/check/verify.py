@@ -124,10 +124,10 @@ def verify(
 
 def verify_one(run: Run, recordings: Recordings, root: Path) -> tuple[Verdict, ...]:
     """Judge one run by its golden, then by each of its properties, from its recordings."""
-    return tuple(_judge_one(run, name, recordings, root) for name in (None, *run.same))
+    return tuple(judge_one(run, name, recordings, root) for name in (None, *run.same))
 
 
-def _judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
+def judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
     """A property of a run; with no name, the run by its golden."""
     begun = time.monotonic()
     try:

@@ -35,6 +35,18 @@ def render_verdict(verdict: Verdict) -> str:
             return f"{run}: failed: {visible(message, 4000)}"
 
 
+def tolerances_of(verdict: Verdict) -> list[str]:
+    """What passed by a tolerance only."""
+    match verdict:
+        case Judged(comparison=comparison):
+            found = [comparison]
+        case Property(agreements=agreements):
+            found = [agreement.comparison for agreement in agreements]
+        case _:
+            found = []
+    return [line for each in found if isinstance(each, Identical) for line in tolerance_lines(each.tolerated)]
+
+
 def _agreement(verdict: Property, agreement: Agreement) -> str:
     place = f"{verdict.run}, {verdict.name}"
     match agreement.comparison:

@@ -220,17 +220,6 @@ def test_table_that_fits_nothing_is_refused(project: Project, change: tuple[str,
     assert (result.code, expected in result.err) == (2, True), result
 
 
-@pytest.mark.slow
-def test_doctor_suggests_a_table(project: Project) -> None:
-    project.run_file(RUN[: RUN.index("[env]")])
-    project.edit("BEFORE STEP", "pass")
-    text = (project.root / "train.py").read_text()
-    project.script(text.replace("hosts = [", "spare = nn.Sequential(nn.Linear(1, 1))\nhosts = ["))
-    result = project.golden("doctor", "train", "--root", project.root, "--suggest")
-    expected = ["[env]", 'field = "env"', 'module = "Sequential"', "count = 3", "skip = 1"]
-    assert (result.code, result.out.splitlines()) == (0, expected)
-
-
 def test_argument_of_one_side_only_is_shown(tmp_path: Path) -> None:
     a, b = (
         Operation("mul", "net", "", arguments, ("a",), (out,))

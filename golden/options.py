@@ -1,0 +1,65 @@
+"""Options that several commands share, and where their traces go."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from golden.record import Run
+
+root_option = click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The tree under test; by default the nearest folder upwards with golden/runs.",
+)
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="A data folder for runs with a [data] table; with a command, one that it reads and git ignores.",
+)
+workers_option = click.option(
+    "-n",
+    "--jobs",
+    "workers",
+    type=click.IntRange(min=1),
+    help="How many programs run at a time; 1 by default.",
+)
+device_option = click.option(
+    "--device",
+    metavar="DEVICE",
+    help="Run on cpu, cuda, cuda:N or simulated instead; for runs whose command has {device}.",
+)
+shard_option = click.option(
+    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
+)
+reach_option = click.option(
+    "--diff-coverage/--no-diff-coverage",
+    "reach",
+    default=True,
+    help="With --base, say which changed lines of Python the runs executed (the default).",
+)
+evidence_option = click.option(
+    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
+)
+out_option = click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
+)
+
+
+@contextlib.contextmanager
+def kept(out: Path | None) -> Iterator[Path]:
+    """A folder for traces: the one that the user names, or one that is gone at the end."""
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
+        yield Path(scratch)
+
+
+def folder_of_program(run: Run, data: Path | None) -> Path | None:
+    """The data folder that the command of a program names, if it names one."""
+    return data if run.data is not None and not run.data.paths else None

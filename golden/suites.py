@@ -1,0 +1,236 @@
+"""The commands over a suite of runs: each with its golden, or two versions of all."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from golden.check import Judged, Property, Verdict, verify
+from golden.check.fixtures import check_writable, write_whole
+from golden.check.progress import progress
+from golden.check.results import Result, Results, write_results
+from golden.check.shard import parse_shard, read_durations, shard
+from golden.check.since import Since, between, of_working_tree
+from golden.compare import NotComparable
+from golden.given import ProgramCommand, given, keep_line
+from golden.options import (
+    data_option,
+    device_option,
+    evidence_option,
+    folder_of_program,
+    kept,
+    out_option,
+    reach_option,
+    root_option,
+    shard_option,
+    workers_option,
+)
+from golden.reach.evidence import Evidence
+from golden.reach.reached import Reached, read_reached
+from golden.reach.tell import tell
+from golden.record import Run, find_root, find_runs
+from golden.record.git import uncommitted, worktree
+from golden.report import render_verdict
+from golden.report.text import gaps
+from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
+from golden.versions import Versions, compare_run, told
+
+
+@click.command("verify")
+@click.argument("names", nargs=-1, metavar="[RUN...]")
+@root_option
+@click.option("--base", metavar="REF", help="Say which lines that changed since REF the runs executed.")
+@evidence_option
+@workers_option
+@shard_option
+@device_option
+@out_option
+def verify_command(
+    names: tuple[str, ...],
+    root: Path | None,
+    base: str | None,
+    evidence: Path | None,
+    workers: int | None,
+    part: str | None,
+    device: str | None,
+    out: Path | None,
+) -> int:
+    """Compare runs, all by default, with their goldens, and their variants by their properties.
+
+    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
+    """
+    root = root or find_root(Path.cwd())
+    _check_evidence(evidence, base=base, reach=True)
+    suite = _suite(names, root, device)
+    runs = _of_shard(suite, part, root)
+    since = of_working_tree(root, base) if base is not None else None
+    with kept(out) as folder:
+        files = since.files if since is not None else ()
+        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=progress.say, reach=files)
+        codes = [worst([verdict.code for verdict in verdicts]) for verdicts in found]
+        if since is not None:
+            for run, code in zip(runs, codes, strict=True):
+                ran = read_reached(folder / run.name)
+                since.note(run.name, code, None if ran is None else (Reached({}), ran))
+    results = []
+    for run, code, verdicts in zip(runs, codes, found, strict=True):
+        text = "\n".join([*map(render_verdict, verdicts), *told(since, run.name)])
+        click.echo(text)
+        right = run.name if out and (out / run.name / "trace.json").exists() else None
+        results.append(
+            Result(
+                run=run.name,
+                code=ExitCode(code),
+                text=text,
+                tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
+                seconds=sum(verdict.seconds for verdict in verdicts),
+                budget=run.budget,
+                right=right,
+                not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
+            )
+        )
+    return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
+
+
+@click.command("ab", cls=ProgramCommand)
+@click.argument("names", nargs=-1, metavar="[RUN...]")
+@root_option
+@click.option(
+    "--base", metavar="REF", help="The git ref to compare with; by default the run's own variant `base`."
+)
+@click.option("--head", metavar="REF", help="The git ref under test; by default the working tree.")
+@click.option(
+    "--localize",
+    "closely",
+    is_flag=True,
+    help="On a difference, run both again, and name operation and line.",
+)
+@reach_option
+@evidence_option
+@data_option
+@workers_option
+@shard_option
+@device_option
+@out_option
+def ab_command(
+    names: tuple[str, ...],
+    root: Path | None,
+    base: str | None,
+    head: str | None,
+    closely: bool,
+    reach: bool,
+    evidence: Path | None,
+    data: Path | None,
+    workers: int | None,
+    part: str | None,
+    device: str | None,
+    out: Path | None,
+) -> int:
+    """Compare two versions on this machine, now: of some runs, or with --base of all.
+
+    With a command after --, of that: golden ab --base main -- python train.py --steps 20
+
+    With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
+    """
+    program = given(root=root, data=data, names=names)
+    root = program[1] if program else root or find_root(Path.cwd())
+    if head is not None and base is None:
+        raise UnusableInput("--head REF needs --base REF")
+    if program and part:
+        raise UnusableInput("--shard is for runs; make one with `golden init NAME -- COMMAND`")
+    if program and base is None:
+        raise UnusableInput("say which version the command is compared with: --base REF")
+    _check_evidence(evidence, base=base, reach=reach)
+    if not names and not program and base is None:
+        raise UnusableInput("name a run, or compare all of them with another version with --base REF")
+    if program:
+        suite = [program[0].on(device) if device else program[0]]
+    else:
+        suite = _suite(names, root, device)
+    given_data = folder_of_program(suite[0], data) if program else data
+    runs = _of_shard(suite, part, root)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(kept(out))
+        base_root = stack.enter_context(worktree(root, base)) if base else root
+        head_root = stack.enter_context(worktree(root, head)) if head else root
+        since = between(root, base, head, base_root, head_root) if base and reach else None
+        versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
+        if base and not head and (edits := uncommitted(root)):
+            progress.say(
+                f"the working tree has {edits} uncommitted changes, which are part of what is compared"
+            )
+        results = [
+            compare_run(run, versions, folder, data=given_data, workers=workers or 1, dense=closely)
+            for run in runs
+        ]
+    reached = _tell_all(since, evidence)
+    code = worst([int(result.code) for result in results])
+    if len(suite) > 1 or part or out is not None:
+        code = _finish("ab", suite, part, results, out, reached)
+    if program:
+        click.echo(keep_line(data))
+    return code
+
+
+def _left_out(verdict: Verdict) -> list[str]:
+    """The lines of a verdict that name what was not compared."""
+    found = verdict.comparison if isinstance(verdict, Judged) else None
+    return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
+
+
+def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
+    if evidence is not None and (base is None or not reach):
+        raise UnusableInput("--evidence FILE needs --base REF, and not --no-diff-coverage")
+    if evidence is not None:
+        check_writable(evidence)
+
+
+def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
+    """Print what several runs reached together, and write it for other tools."""
+    if since is None:
+        return None
+    found = since.evidence()
+    if since.files and len(found.runs) > 1:
+        click.echo("\n".join(tell(found)))
+    if file is not None:
+        write_whole(file, found.model_dump_json(indent=1) + "\n")
+    return found
+
+
+def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
+    """The runs that are named, or all; on another device, all that can go there."""
+    runs = find_runs(names, root)
+    if device is None:
+        return runs
+    staying = [run.name for run in runs if not run.moves]
+    if staying and not names:
+        progress.say(f"left out, since their command has no {{device}}: {', '.join(staying)}")
+        runs = [run for run in runs if run.moves]
+        if not runs:
+            raise NothingComparable(f"no run has {{device}} in its command, so none can go to {device}")
+    return [run.on(device) for run in runs]
+
+
+def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
+    return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
+
+
+def _finish(
+    command: str,
+    suite: list[Run],
+    part: str | None,
+    results: list[Result],
+    out: Path | None,
+    reached: Evidence | None,
+) -> int:
+    """Print planned against spent, keep the results where the traces are, and give the exit status."""
+    planned, spent = sum(r.budget for r in results), sum(r.seconds for r in results)
+    click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
+    if out is not None:
+        names = tuple(run.name for run in suite)
+        index = parse_shard(part) if part else (1, 1)
+        found = Results(command=command, shard=index, suite=names, results=tuple(results), evidence=reached)
+        write_results(out, found)
+    return worst([int(result.code) for result in results])
