@@ -74,7 +74,7 @@ class Move(_Strict):
         docstring: of the file.
         captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
             frozen object, the ``context``.
-        rename: what names are called afterwards; every call site in the repository follows.
+        rename: what names are called afterwards; other files import them under the old ones (``as``).
         wrapper: ``auto`` leaves a wrapper (a residual) of each helper that is used as a value.
         residual: helpers of which a one-line closure stays that forwards to the lifted function.
         box: helpers whose rebound captures go to an object that they share with the outer function.

@@ -25,7 +25,6 @@ from codemods.rewrites.move.definitions import Definition, Definitions, within
 from codemods.rewrites.move.transform import Moved as Taken
 from codemods.rewrites.move.visible import moved_alike, only_checked, still_asked
 from codemods.rewrites.refusals import Accepted, Refusal, first
-from codemods.rewrites.text.append import TargetError
 from codemods.rewrites.text.imports import imports_among
 
 
@@ -102,13 +101,10 @@ class Mover:
             overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
             self._put(overlay, made)
             following, stay = elsewhere.following(replace(self.site, overlay=overlay).find)
-            for name, path in stay.items():
-                if self.new_name(name) != name:
-                    what = f"goes on taking {name} from the source, since loading that does something"
-                    raise TargetError(f"{self.layout.shown(path)}: {what}; leave out the rename")
-            if stay.keys() <= kept:
+            if stay <= kept:
                 break
-            kept |= stay.keys()
+            kept |= stay
+            self.local |= {name: name for name in stay}
         new = [
             Made(made[target.path], target.module, [d.node for d in target.definitions]) for target in files
         ]
@@ -120,25 +116,19 @@ class Mover:
             self.site.overlay.followers.add(path)
 
     def _asked(self) -> tuple[Elsewhere, set[str]]:
-        """The other files, and the names that the source must keep for them. What does not follow a new name
-        finds the old one there.
-        """
+        """The other files, and the names that the source must keep for them, the old ones."""
         names = frozenset(self.definitions)
         modules = {name: self.files[path].module for name, path in self.targets.items()}
-        moved = (
-            Moved(name, self.new_name(name), modules[name], self.local.get(name, name)) for name in names
-        )
+        moved = (Moved(name, self.new_name(name), modules[name]) for name in names)
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
         if spreads(
             self.site.overlay.files(self.layout.root), self.layout.root, self.layout.rest, self.source.tree
         ):
             still = names
-        still |= elsewhere.replaced
-        old = elsewhere.astray() | still
-        elsewhere.keep(old)
-        self.local |= {name: name for name in old & self.renames.keys()}
-        return elsewhere, elsewhere.asked() | still
+        asked = elsewhere.asked() | still | elsewhere.replaced
+        self.local |= {name: name for name in asked}
+        return elsewhere, asked
 
     def _made(self, kept: frozenset[str]) -> dict[Path, Source]:
         """The targets, and what is left, which still has the names that are ``kept``."""

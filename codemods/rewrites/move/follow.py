@@ -1,74 +1,33 @@
-"""Make a file follow definitions that moved: its imports, attributes and dotted strings."""
+"""Make a file's imports follow definitions that moved."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 
 import libcst as cst
-from libcst.helpers import get_full_name_for_node
 
 from codemods.program.source import Source
-from codemods.rewrites.move.transform import rename
 from codemods.rewrites.text.file import Program, TextNotPreserved
 from codemods.rewrites.text.imports import without_names
 
 _MARK = re.compile(r"#\s*noqa\b[^#\n]*", re.IGNORECASE)
+Imports = dict[ast.ImportFrom, tuple[frozenset[str], list[str]]]
+"""The names that leave an import, and imports in their place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """What changes in one file: the names that leave an import, and imports in their place; other names of
-    variables and attributes; parts of strings.
-    """
-
-    imports: dict[ast.ImportFrom, tuple[frozenset[str], list[str]]] = field(default_factory=dict)
-    names: dict[ast.Name, str] = field(default_factory=dict)
-    attributes: dict[ast.Attribute, str] = field(default_factory=dict)
-    strings: dict[ast.Constant, tuple[str, str]] = field(default_factory=dict)
-
-
-def follow(source: Source, changes: Followed) -> str:
-    """The text with the changes in it.
+def follow(source: Source, imports: Imports) -> str:
+    """The text with other imports.
 
     Raises:
         TextNotPreserved: if libcst would write a touched part differently.
     """
-    program = Program(source, [*changes.imports, *changes.names, *changes.attributes, *changes.strings])
-    for statement, (gone, new) in changes.imports.items():
+    program = Program(source, [*imports])
+    for statement, (gone, new) in imports.items():
         _import(program, statement, gone, new)
-    rename(program, changes.names)
-    texts = {str(ast.unparse(node)): new for node, new in changes.attributes.items()}
-    parts = dict(changes.strings.values())
-    others = {program.statement_of(node) for node in (*changes.attributes, *changes.strings)}
-    for other in others:
-        program.change(program.nodes[other], lambda node: node.visit(_Other(texts, parts)))
     return program.text()
-
-
-class _Other(cst.CSTTransformer):
-    """Writes other attributes, by their dotted texts, and other parts of strings."""
-
-    def __init__(self, attributes: Mapping[str, str], strings: Mapping[str, str]) -> None:
-        super().__init__()
-        self.attributes, self.strings = attributes, strings
-
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.Attribute:
-        """Rename an attribute."""
-        new = self.attributes.get(get_full_name_for_node(original_node) or "")
-        return updated_node if new is None else updated_node.with_changes(attr=cst.Name(new))
-
-    def leave_SimpleString(
-        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
-    ) -> cst.SimpleString:
-        """Replace the part of a string that names what moved."""
-        value = updated_node.value
-        for old, new in self.strings.items():
-            value = re.sub(rf"{re.escape(old)}\b", new, value)
-        return updated_node.with_changes(value=value)
 
 
 def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], new: Sequence[str]) -> None:

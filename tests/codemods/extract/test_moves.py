@@ -215,7 +215,7 @@ def test_excepted_helpers_stay(project: Path, extract: Command) -> None:
     assert ran.json["files"] == [] or not ran.json["files"][0]["path"].endswith("say.py")
 
 
-def test_attributes_and_constants_follow(
+def test_imports_follow_and_attributes_find_the_old_name(
     project: Path, extract: Command, execute: Callable[..., str]
 ) -> None:
     plan, user = project / "plan.toml", project / "user.py"
@@ -227,7 +227,7 @@ def test_attributes_and_constants_follow(
     assert ran.code == 0, ran.err + ran.out
     assert execute(project, "user.py") == before
     text = user.read_text()
-    assert "source.describe(State(6))" in text
+    assert "source._describe(State(6))" in text
     assert "from pkg.source import run as r\nfrom pkg.state import State as S\n" in text
     assert "MOST = 3" in (project / "pkg" / "describe.py").read_text()
 
