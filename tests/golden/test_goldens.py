@@ -53,6 +53,7 @@ def of_another_machine(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens: Path) -> None:
     path = of_another_machine(own_golden(goldens))
     verify = ("verify", "train", "--root", project.root)
@@ -74,6 +75,7 @@ def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens
     assert project.golden(*verify).code == 0
 
 
+@pytest.mark.slow
 def test_golden_covers_the_machines_that_gave_its_bits(project: Project, goldens: Path) -> None:
     path = of_another_machine(own_golden(goldens))
     result = project.golden("record", "train", "--update", "--root", project.root)
@@ -83,6 +85,7 @@ def test_golden_covers_the_machines_that_gave_its_bits(project: Project, goldens
     assert project.golden("verify", "train", "--root", project.root).code == 1
 
 
+@pytest.mark.slow
 def test_machine_without_a_golden(project: Project, goldens: Path) -> None:
     own_golden(goldens).unlink()
     verify = ("verify", "train", "--root", project.root)
@@ -132,6 +135,7 @@ def test_update_is_refused_where_nobody_looks(project: Project, monkeypatch: pyt
     assert "--update is refused when CI=true" in result.err
 
 
+@pytest.mark.slow
 def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
     before = own_golden(goldens).read_text()
     other = goldens.parent / "gone"

@@ -123,6 +123,7 @@ def test_each_is_a_difference(project: Project, base: Trace, marker: str) -> Non
         assert any(said in line or said.removeprefix("attribute ") in line for line in told), (said, told)
 
 
+@pytest.mark.slow
 def test_an_attribute_of_one_side_is_named_and_no_difference(project: Project, base: Trace) -> None:
     found = compare(base, record(project, "more", ("ATTRIBUTES", "self.depth = 3; self.helper = main")))
     assert isinstance(found, Identical)
@@ -131,6 +132,7 @@ def test_an_attribute_of_one_side_is_named_and_no_difference(project: Project, b
     assert not any("helper" in text or "begun" in text for text in found.compared.uncompared)
 
 
+@pytest.mark.slow
 def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     project.script(SCRIPT)
@@ -146,6 +148,7 @@ def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.Monke
         assert (result.code, said in result.out) == (1, True), result
 
 
+@pytest.mark.slow
 def test_a_golden_keeps_what_many_attributes_hold_together(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +163,7 @@ def test_a_golden_keeps_what_many_attributes_hold_together(
     assert (result.code, "all else at the end, together" in result.out) == (1, True), result
 
 
+@pytest.mark.slow
 def test_doctor_says_how_an_attribute_is_left_out(project: Project) -> None:
     project.script(SCRIPT.replace("# ATTRIBUTES", "self.run_id = 'x' * (time.time_ns() // 1000 % 97)"))
     project.run_file(RUN)

@@ -68,6 +68,7 @@ def test_a_wrong_metric_is_placed_at_the_line_that_reads_it(project: Project) ->
     assert "train.py:15 <module> item: 0." in out
 
 
+@pytest.mark.slow
 def test_a_read_that_moved_is_the_same_read(project: Project) -> None:
     moved = "def read(value):\n    return value.item()\n\nimport torch\n"
     script = WITH_METRIC.replace("accuracy.item()", "read(accuracy)").replace("import torch\n", moved, 1)
@@ -79,6 +80,7 @@ def test_a_read_that_moved_is_the_same_read(project: Project) -> None:
     assert result.code == 0, result.out
 
 
+@pytest.mark.slow
 def test_values_are_switched_off_by_name(project: Project) -> None:
     without = RUN_BY_HAND + '[observe]\nwithout = ["values"]\n'
     out = difference(project, WITH_METRIC, "== y)", "!= y)", without)
@@ -86,6 +88,7 @@ def test_values_are_switched_off_by_name(project: Project) -> None:
     assert "not compared: values" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "before", "after"),
     [
@@ -101,6 +104,7 @@ def test_updates_by_hand_are_placed_at_the_next_backward_pass(
     assert "first divergence: step 3 of BackwardPass (step 3 overall, BackwardPass): " in out
 
 
+@pytest.mark.slow
 def test_doctor_says_which_clock(project: Project) -> None:
     project.run_file(RUN_BY_HAND)
     project.script(BY_HAND)
@@ -109,6 +113,7 @@ def test_doctor_says_which_clock(project: Project) -> None:
     assert "note: steps are backward passes" in result.err
 
 
+@pytest.mark.slow
 def test_a_program_that_only_prints_is_compared(project: Project) -> None:
     project.run_file(RUN_BY_HAND)
     project.script("import torch\nprint(torch.ones(2).sum())\n")
@@ -124,6 +129,7 @@ def test_a_program_that_only_prints_is_compared(project: Project) -> None:
     assert "first divergence: stdout, line 1: " in out
 
 
+@pytest.mark.slow
 def test_a_golden_knows_values(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     project.run_file(RUN)
@@ -136,6 +142,7 @@ def test_a_golden_knows_values(project: Project, monkeypatch: pytest.MonkeyPatch
     assert "values that the host reads before step 1 overall" in result.out
 
 
+@pytest.mark.slow
 def test_examples_are_as_the_corpus_says_in_part(tmp_path: Path) -> None:
     """Three of the planted mistakes; `python -m tests.golden.foreign` tries all."""
     from tests.golden.foreign.trial import Laboratory, load_corpus
@@ -147,6 +154,7 @@ def test_examples_are_as_the_corpus_says_in_part(tmp_path: Path) -> None:
         assert laboratory.try_out(mistake).expected, mistake
 
 
+@pytest.mark.slow
 def test_what_cannot_repeat_is_named_with_the_key_that_leaves_it_out(project: Project) -> None:
     clocks = (
         "import os, time\n"

@@ -74,6 +74,7 @@ def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
     assert "rounds" not in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("marker", "code", "said"),
     [
@@ -91,6 +92,7 @@ def test_beside_what_is_learnt_a_change_is_a_difference(
     assert "not compared, differs between two runs of the base: " in result.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("marker", "code"),
     [
@@ -115,6 +117,7 @@ def test_without_a_step_nothing_is_learnt(project: Project) -> None:
     assert result.code == 1, result
 
 
+@pytest.mark.slow
 def test_a_golden_keeps_what_was_learnt(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     prepared(project)
@@ -152,6 +155,7 @@ def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
     assert list(Masks({}).lines(nested)) == ["outer again"]
 
 
+@pytest.mark.slow
 def test_a_program_with_a_bar_repeats(project: Project) -> None:
     code = (
         "bar = '\\r{:3d}%|#| {}/4 [00:00<00:00, 1it/s]'; first = 0 if base else 3\n"
@@ -161,6 +165,7 @@ def test_a_program_with_a_bar_repeats(project: Project) -> None:
     assert result.code == 0, result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [("loss 0.5\\nsaved", "saved\\nloss 0.5"), ("loss 0.5\\n[saved]\\n", "loss 0.5[saved]\\n\\n")],
@@ -179,6 +184,7 @@ def test_what_threads_print_in_any_order_is_compared_all_the_same(
     assert "order of words of stdout" in result.out
 
 
+@pytest.mark.slow
 def test_lines_of_stdout_that_only_moved_are_named_and_no_difference(project: Project) -> None:
     code = "print('one\\ntwo' if base else 'two\\none')"
     result = prepared(project, code=code).golden("ab", "train", "--root", project.root)

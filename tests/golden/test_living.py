@@ -130,6 +130,7 @@ def test_weights_changed_when_their_optimizer_is_gone(recorded: Callable[..., Tr
     assert [t.name for t in state.changes[0].kinds[0].tensors] == ["0.bias"]
 
 
+@pytest.mark.slow
 def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace]) -> None:
     longer = recorded(
         "kept = copy.deepcopy(target), np.random.default_rng(8)",
@@ -146,6 +147,7 @@ def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace
     assert "2 generators made without a seed" in told
 
 
+@pytest.mark.slow
 def test_what_went_just_before_the_end_is_not_what_the_other_side_has_then(
     recorded: Callable[..., Trace],
 ) -> None:
@@ -165,6 +167,7 @@ def test_what_went_just_before_the_end_is_not_what_the_other_side_has_then(
         assert (found.divergences, found.uncompared[-1]) == ((), "what lived on one side only (Sequential#1)")
 
 
+@pytest.mark.slow
 def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[..., Trace]) -> None:
     broken = recorded(
         "head.register_buffer('odd', torch.ones(1)); head.inner.__dict__['training'] = None",
@@ -175,6 +178,7 @@ def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[.
     assert "modules and own generators (TypeError as they were looked at)" in found.compared.uncompared
 
 
+@pytest.mark.slow
 def test_a_run_repeats_and_kinds_are_switched_off_by_name(recorded: Callable[..., Trace]) -> None:
     again = load_trace(recorded().folder)
     assert compare(recorded(), again).code == 0
@@ -185,6 +189,7 @@ def test_a_run_repeats_and_kinds_are_switched_off_by_name(recorded: Callable[...
     assert {"modules", "generators"} <= {*found.compared.uncompared}
 
 
+@pytest.mark.slow
 def test_a_golden_knows_what_lives(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     from golden.check.fixtures import _seal
 

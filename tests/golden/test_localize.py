@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ for x in torch.utils.data.DataLoader(Data(), batch_size=1, num_workers=2):
 """
 
 
+@pytest.mark.slow
 def test_the_order_in_which_loader_processes_are_done_is_no_operation(project: Project) -> None:
     """Here the later worker is another one on each side."""
     project.script(LOADER.replace("LATE", "0").replace("FACTOR", "1.0"), "other.py")
@@ -147,6 +149,7 @@ json.dump({"accuracy": accuracy}, open(sys.argv[1] + "/scores.json", "w"))
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_differs_after_the_last_step_has_its_line(project: Project) -> None:
     project.script(EVALUATED, "other.py")
     project.script(EVALUATED.replace("right / total", "right / (total + 1)"))

@@ -128,6 +128,7 @@ def test_outputs_repeat_and_each_change_is_placed(project: Project) -> None:
         assert any(head.startswith(said) for head in heads), (said, heads)
 
 
+@pytest.mark.slow
 def test_kinds_are_switched_off_by_name_and_named(project: Project) -> None:
     base = 'without = ["stdout", "stderr"]\n'
     folders = []
@@ -186,6 +187,7 @@ def test_a_golden_knows_outputs(project: Project, monkeypatch: pytest.MonkeyPatc
     assert "for both sides: golden ab train --base REF" in result.out
 
 
+@pytest.mark.slow
 def test_a_golden_of_before_says_that_outputs_are_not_compared(project: Project, goldens: Path) -> None:
     from golden.check.fixtures import _seal
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from golden.compare import Different, compare
 from golden.report.text import env_line
 from golden.trace.streams import streams
@@ -97,6 +99,7 @@ def test_names_and_environments(project: Project) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_models_built_before_the_first_env(project: Project) -> None:
     trace = recorded(
         project,
@@ -140,6 +143,7 @@ for step in range(3):
 BY_PATH = SILENT + '[env]\npath = "envs.{env}."\n'
 
 
+@pytest.mark.slow
 def test_envs_that_are_parts_of_one_model(project: Project) -> None:
     script = BIG_MODEL.replace("PARTS", "[crowd.shared, *crowd.envs]").replace("SCALE", "1")
     trace = recorded(project, script, BY_PATH)
@@ -147,6 +151,7 @@ def test_envs_that_are_parts_of_one_model(project: Project) -> None:
     assert streams(trace.processes[0])[11].title == "env 10, Crowd"
 
 
+@pytest.mark.slow
 def test_envs_that_share_an_optimizer(project: Project) -> None:
     """A step holds the tensors of all envs: their names tell which env differs."""
     script = BIG_MODEL.replace("PARTS", "[crowd]")

@@ -152,6 +152,7 @@ def test_tolerance_under_pytest(
     suite(pytester).assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 def test_worker_that_is_killed(
     project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +187,7 @@ def test_beside_the_runs():
 """
 
 
+@pytest.mark.slow
 def test_only_runs_are_put_on_the_device_of_their_worker(
     project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
