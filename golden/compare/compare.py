@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from golden.compare.events import compare_events
-from golden.compare.made import not_comparable, told
+from golden.compare.made import made_otherwise
 from golden.compare.outcome import (
     CallChange,
     Compared,
@@ -65,6 +65,8 @@ def judge(
     ``align`` finds the changes of events.
     """
     right, names = renamed(left, right)
+    if (otherwise := made_otherwise(left, right)) is not None:
+        return otherwise
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
     left, right = leave_out(left, unstable), leave_out(right, unstable)
     right, tolerated = forgive(left, right)
@@ -90,7 +92,7 @@ def judge(
         if left.about.env_path is not None:
             steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
-    compared += amount + Compared(uncompared=told(compared.unlike))
+    compared += amount
     divergences += written
     changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
     envs = env_verdicts(left.events, right.events, steps_of, changes)
@@ -100,7 +102,7 @@ def judge(
         if unequal:
             return other_machine(unequal, found)
         return found
-    return not_comparable(compared.unlike) if compared.unlike else Identical(compared, envs, tolerated)
+    return Identical(compared, envs, tolerated)
 
 
 def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:

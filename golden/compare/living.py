@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from golden.compare.made import unlike_in
 from golden.compare.outcome import KindChange, LivingState, ModuleChange, TensorChange
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
@@ -23,15 +22,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LivingResult:
-    """The first look that differs, how many states were compared, and what could not be.
-
-    ``unlike`` names tensors whose digests were made otherwise on each side.
-    """
+    """The first look that differs, how many states were compared, and what could not be."""
 
     divergences: tuple[LivingState, ...]
     compared: int
     uncompared: tuple[str, ...]
-    unlike: tuple[str, ...] = ()
 
 
 def compare_living(
@@ -52,7 +47,6 @@ def compare_living(
     found: list[LivingState] = []
     compared = 0
     alone: dict[str, None] = {}
-    unlike: dict[str, None] = {}
     before = "the start"
     for look in left.looks:
         other = others.get(look.name)
@@ -64,14 +58,13 @@ def compare_living(
         result = _compare_look(look, other, tolerances)
         compared += result.compared
         alone |= dict.fromkeys(result.alone)
-        unlike |= dict.fromkeys(result.unlike)
         if result.changes and not found:
             found.append(
                 LivingState(left.name, look.name, look.number, look.after, tuple(result.changes), before)
             )
         before = look.name
     uncompared = (*_unlooked(left, right), *_alone(alone))
-    return LivingResult(tuple(found), compared, uncompared, tuple(unlike))
+    return LivingResult(tuple(found), compared, uncompared)
 
 
 def _without(look: Look, labels: Set[str]) -> Look:
@@ -101,18 +94,16 @@ class _Result:
     changes: list[ModuleChange]
     compared: int
     alone: list[str]
-    unlike: list[str]
 
 
 def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _Result:
-    changes, alone, unlike = [], [], []
+    changes, alone = [], []
     pairs, one_side = paired(
         left.modules, right.modules, lambda m: m.group, lambda m: _content(m, tolerances)
     )
     alone += [module.label for module in one_side]
     for a, b in pairs:
         kinds = _kinds(a, b, tolerances)
-        unlike += [f"{kind} {n}" for kind in MODULE_KINDS for n in sorted(unlike_in(a.form, b.form, kind))]
         if kinds:
             changes.append(ModuleChange(f"module {a.label}", kinds))
     for a, b in _of_one_number(left.modules, right.modules):
@@ -129,7 +120,7 @@ def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _
         alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
         compared += min(len(left.generators), len(right.generators))
         changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in unequal]
-    return _Result(changes, compared, alone, unlike)
+    return _Result(changes, compared, alone)
 
 
 def _title(generator: OwnGenerator) -> str:
@@ -196,11 +187,10 @@ def _kinds(a: ModuleState, b: ModuleState, tolerances: Sequence[Tolerance]) -> t
     found = []
     for kind in MODULE_KINDS:
         x, y = _tensors(a, kind, tolerances), _tensors(b, kind, tolerances)
-        otherwise = unlike_in(a.form, b.form, kind)
         changes = tuple(
             TensorChange(name, None, _absent(name, x, y))
             for name in dict.fromkeys([*x, *y])
-            if x.get(name) != y.get(name) and name not in otherwise
+            if x.get(name) != y.get(name)
         )
         if changes:
             found.append(KindChange(kind, len(x.keys() | y.keys()), changes))

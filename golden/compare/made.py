@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 
 from golden.compare.outcome import NotComparable
-from golden.trace.living import Form
-from golden.trace.trace import KINDS, Layout
+from golden.trace.kinds import MODULE_KINDS
+from golden.trace.summary import Summary
+from golden.trace.trace import KINDS, Trace
 
 _SHOWN = 2
-_WAY_OUT = "with one `digests` in [observe] of its run file"
+_Ways = Mapping[tuple[str, ...], set[str]]
 
 
-def unlike(left: Layout, right: Layout) -> Iterator[tuple[str, str]]:
-    """Kind and name of the tensors that both layouts have, with digests made otherwise."""
-    for kind in KINDS:
-        made = {info.name: info.digest for info in left.tensors[kind]}
-        for info in right.tensors[kind]:
-            if info.elements and made.get(info.name, info.digest) != info.digest:
-                yield kind, info.name
-
-
-def unlike_in(left: Form, right: Form, kind: str) -> set[str]:
-    """The same for a module, of one kind: the names."""
-    made = _made(left, kind)
-    return {name for name, how in _made(right, kind).items() if made.get(name, how) != how}
-
-
-def _made(form: Form, kind: str) -> dict[str, str]:
-    rows = zip(form.tensors[kind], form.made[kind], strict=True)
-    return {name: how for (name, _, shape), how in rows if 0 not in shape}
-
-
-def told(names: Sequence[str]) -> tuple[str, ...]:
-    """What is not compared, in words; nothing where nothing is left out."""
-    return (f"digests of {_shown(names)}, made otherwise on each side",) if names else ()
-
-
-def not_comparable(names: Sequence[str]) -> NotComparable:
-    """The verdict where nothing else differs."""
+def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
+    """The verdict where both sides have a tensor, and a side made its digests otherwise."""
+    a, b = _ways(left), _ways(right)
+    names = [f"{key[0]} {key[-1]}" for key, how in a.items() if b.get(key, how) != how]
+    if not names:
+        return None
+    more = ", …" if len(names) > _SHOWN else ""
+    tensors = f"{len(names):,} tensor{'' if len(names) == 1 else 's'} ({', '.join(names[:_SHOWN])}{more})"
     return NotComparable(
-        f"digests of {_shown(names)} were made on the host on one side and on the device on the other, which "
-        f"says nothing about the tensors; nothing else differs. Record both again, {_WAY_OUT}"
+        f"digests of {tensors} were made on the host on one side and on the device on the other, which says "
+        "nothing about the tensors. Record both again, with one `digests` in [observe] of its run file"
     )
 
 
-def golden_not_comparable() -> NotComparable:
-    """The same for a golden."""
+def golden_made_otherwise(golden: Summary, now: Summary) -> NotComparable | None:
+    """The same for a golden, whose rows mark digests that the host did not make."""
+    if _on_device(golden) == _on_device(now):
+        return None
     return NotComparable(
         "the golden has digests of tensors that were made on the host where this run's were made on the "
-        "device, or the other way round, which says nothing about the tensors; what it keeps apart from them "
-        "agrees. Record the golden again with `golden record RUN --update`, or the run as the golden was, "
-        'with digests = "host" (or "device") in [observe] of its run file'
+        "device, or the other way round, which says nothing about the tensors. Record the golden again with "
+        '`golden record RUN --update`, or the run as the golden was, with digests = "host" (or "device") in '
+        "[observe] of its run file"
     )
 
 
-def _shown(names: Sequence[str]) -> str:
-    more = ", …" if len(names) > _SHOWN else ""
-    return f"{len(names):,} tensor{'' if len(names) == 1 else 's'} ({', '.join(names[:_SHOWN])}{more})"
+def _on_device(summary: Summary) -> bool:
+    return any("@" in row.partition(" ")[2] for row in summary.steps)
+
+
+def _ways(trace: Trace) -> _Ways:
+    """How the digests of each tensor were made: of optimizers' tensors, and of those of modules."""
+    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for process in trace.processes:
+        for layout in {id(step.layout): step.layout for step in process.steps}.values():
+            for kind in KINDS:
+                for info in layout.tensors[kind]:
+                    if info.elements:
+                        found[kind, info.name].add(info.digest)
+        modules = (module for look in process.looks for module in look.modules)
+        for module in {id(module.form): module for module in modules}.values():
+            for kind in MODULE_KINDS:
+                for (name, _, shape), how in zip(
+                    module.form.tensors[kind], module.form.made[kind], strict=True
+                ):
+                    if 0 not in shape:
+                        found[kind, module.group, name].add(how)
+    return found

@@ -17,7 +17,7 @@ class Compared:
 
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
     the program's own generators; ``uncompared`` names what was not. ``places`` are those
-    of ranks in a mesh of devices. ``unlike`` names tensors whose digests were made otherwise on each side.
+    of ranks in a mesh of devices.
     ``unstable`` are places that differ between two runs of the base, ``unwatched`` files that the program
     wrote where nothing looks, with what to do about it, ``masked`` what reads like a time or a rate.
     """
@@ -34,7 +34,6 @@ class Compared:
     living: int = 0
     uncompared: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
-    unlike: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     unwatched: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
@@ -53,7 +52,6 @@ class Compared:
             self.living + other.living,
             tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
             tuple(dict.fromkeys([*self.places, *other.places])),
-            tuple(dict.fromkeys([*self.unlike, *other.unlike])),
             tuple(dict.fromkeys([*self.unstable, *other.unstable])),
             tuple(dict.fromkeys([*self.unwatched, *other.unwatched])),
             tuple(dict.fromkeys([*self.masked, *other.masked])),

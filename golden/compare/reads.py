@@ -1,4 +1,4 @@
-"""Host reads of two processes: where the host waits more often, or less."""
+"""Host reads of two processes: where the host waits more often or less, and where it reads another value."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from golden.compare.outcome import ReadCount, SiteChange
+from golden.compare.outcome import ReadCount, ReadValue, SiteChange, ValueChange
 from golden.trace.streams import Stream
 from golden.trace.trace import Process, Site, Step
 
 Grouped = Mapping[Stream, Sequence[Step]]
 Reads = Mapping[Site, int] | None
+Values = Mapping[Site, str] | None
+# By which a place is known again that moved: to another line, file, then function.
+_KEYS: tuple[Callable[[Site], Hashable], ...] = (
+    lambda s: s,
+    lambda s: (s.file, s.function, s.read),
+    lambda s: (s.function.rpartition(".")[2], s.read),
+    lambda s: s.read,
+)
 
 
 def compare_reads(
@@ -57,13 +65,7 @@ def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[S
     """
     a, b = Counter(dict(left)), Counter(dict(right))
     moved: Counter[tuple[Site, Site]] = Counter()
-    keys: tuple[Callable[[Site], Hashable], ...] = (
-        lambda s: s,
-        lambda s: (s.file, s.function, s.read),
-        lambda s: (s.function.rpartition(".")[2], s.read),
-        lambda s: s.read,
-    )
-    for key in keys:
+    for key in _KEYS:
         _cancel(a, b, key, moved)
     now = {x: y for x, y in moved if x != y}
     was = {y: x for x, y in moved if x != y}
@@ -87,3 +89,51 @@ def _cancel(
                 moved[x, y] += both
             a[x] -= both
             b[y] -= both
+
+
+def compare_values(
+    left: Process, right: Process, of_left: Grouped, of_right: Grouped
+) -> tuple[list[ReadValue], tuple[str, ...]]:
+    """The first reads that differ, if any do, and what could not be compared.
+
+    A read that moved to another place is the same read, and one more or less is a difference of numbers.
+    """
+    if (left.reads is not None and left.values is None) or (right.reads is not None and right.values is None):
+        return [], ("values that the host reads",)
+    first: ReadValue | None = None
+    for stream in (s for s in of_left if s in of_right):
+        for index, (x, y) in enumerate(zip(of_left[stream], of_right[stream], strict=False)):
+            if first is not None and first.number is not None and x.number >= first.number:
+                break
+            changes = value_changes(x.values, y.values)
+            if changes:
+                first = ReadValue(left.name, stream, index, x.number, changes)
+                break
+    if first is None and (changes := value_changes(left.values, right.values)):
+        first = ReadValue(left.name, None, 0, None, changes)
+    return ([first] if first is not None else []), ()
+
+
+def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:
+    """The places that read other values; what is read at another place is matched first."""
+    if left is None or right is None or left == right:
+        return ()
+    a, b = Counter(left.values()), Counter(right.values())
+    x, y = _rest(left, a - b), _rest(right, b - a)
+    found = []
+    for key in _KEYS:
+        for site in list(x):
+            other = next((o for o in y if key(o) == key(site)), None)
+            if other is not None:
+                found.append(ValueChange(other.title, x.pop(site), y.pop(other)))
+    return tuple(found)
+
+
+def _rest(side: Mapping[Site, str], without: Counter[str]) -> dict[Site, str]:
+    """The sites whose values the other side has not read."""
+    found = {}
+    for site, text in side.items():
+        if without[text]:
+            without[text] -= 1
+            found[site] = text
+    return found

@@ -8,7 +8,6 @@ from itertools import zip_longest
 
 from golden.compare.calls import NONE
 from golden.compare.compare import different
-from golden.compare.made import not_comparable, told
 from golden.compare.outcome import CallChange, Compared, Comparison, Divergence, Identical, NotComparable
 from golden.compare.steps import compare_process
 from golden.trace.trace import KINDS, Call, Process, Step, Trace
@@ -30,9 +29,8 @@ def compare_replicas(trace: Trace) -> Comparison:
         found += result.divergences
         call = other_sequence(first, other)
         found += [call] if call is not None else []
-    compared += Compared(uncompared=told(compared.unlike))
     if not found:
-        return not_comparable(compared.unlike) if compared.unlike else Identical(compared)
+        return Identical(compared)
     return different(compared, found, (), ())
 
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from golden.compare.align import align
 from golden.compare.calls import compare_calls
 from golden.compare.held import compare_held
-from golden.compare.hostvalues import compare_values
 from golden.compare.living import compare_living
-from golden.compare.made import unlike
 from golden.compare.outcome import (
     CallChange,
     Compared,
@@ -29,7 +27,7 @@ from golden.compare.outcome import (
     StepOrder,
     TensorChange,
 )
-from golden.compare.reads import compare_reads
+from golden.compare.reads import compare_reads, compare_values
 from golden.compare.renamed import with_names
 from golden.compare.values import distance, load_tensors, same_files, ulps_apart
 from golden.trace.dtypes import element_size
@@ -119,7 +117,7 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     until = min((count.number for count in aligned.more if count.between), default=None)
     living = compare_living(left, right, tolerances, until)
     divergences += living.divergences
-    compared += Compared(living=living.compared, uncompared=living.uncompared, unlike=living.unlike)
+    compared += Compared(living=living.compared, uncompared=living.uncompared)
     held, uncompared = compare_held(left, right)
     divergences += held
     compared += Compared(uncompared=uncompared)
@@ -155,12 +153,10 @@ def steps_by_path(left: Process, right: Process, path: str) -> dict[Stream, tupl
 def _differing(a: Step, b: Step) -> set[str]:
     """The names of the tensors that differ at a step."""
     found: set[str] = set()
-    otherwise = set(unlike(a.layout, b.layout))
     for kind in KINDS:
         if a.digests[kind] != b.digests[kind] or a.layout.tensors[kind] != b.layout.tensors[kind]:
             x, y = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
-            names = (name for name in x.keys() | y.keys() if (kind, name) not in otherwise)
-            found |= {name for name in names if x.get(name) != y.get(name)}
+            found |= {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
     return found
 
 
@@ -169,9 +165,6 @@ def _compare_stream(
 ) -> tuple[StepDivergence | None, Compared]:
     compared = Compared()
     first = None
-    layouts = {(id(x.layout), id(y.layout)): (x.layout, y.layout) for x, y in zip(a, b, strict=False)}
-    names = [f"{kind} {name}" for pair in layouts.values() for kind, name in unlike(*pair)]
-    compared += Compared(unlike=tuple(dict.fromkeys(names)))
     for index, (x, y) in enumerate(zip(a, b, strict=False)):
         compared += _contents(x)
         if first is None:
@@ -219,8 +212,7 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
         named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
         values = [side.get(kind, {}) for side in kept()]
         total = len(named[0].keys() | named[1].keys())
-        found = tuple(_tensor_changes(*named, *values))
-        changes.extend([KindChange(kind, total, found)] if found else [])
+        changes.append(KindChange(kind, total, tuple(_tensor_changes(*named, *values))))
 
     tensors("buffers")
     if a.losses != b.losses:
@@ -271,7 +263,6 @@ def _tensor_changes(
     values_b: Mapping[str, torch.Tensor],
 ) -> list[TensorChange]:
     changes = []
-    untold = False
     for name in dict.fromkeys([*a, *b]):
         if name not in b:
             changes.append(TensorChange(name, None, "absent in head"))
@@ -283,11 +274,8 @@ def _tensor_changes(
         elif a[name][1] != b[name][1]:
             known = name in values_a and name in values_b
             apart = distance(values_a[name], values_b[name]) if known else None
-            if a[name][0].digest == b[name][0].digest or apart is not None:
-                changes.append(TensorChange(name, apart))
-            else:
-                untold = True
-    if not changes and not untold:
+            changes.append(TensorChange(name, apart))
+    if not changes:
         changes.append(TensorChange("(all)", None, "the same tensors in another order"))
     return changes
 

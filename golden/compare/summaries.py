@@ -6,13 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
 
 from golden.compare.calls import compare_kept_calls
 from golden.compare.compare import different, env_verdicts
 from golden.compare.events import before, compare_events
 from golden.compare.held import compare_kept
-from golden.compare.made import golden_not_comparable
+from golden.compare.made import golden_made_otherwise
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -37,7 +36,7 @@ from golden.trace.events import Event
 from golden.trace.moments import Moment
 from golden.trace.numbers import hex_ulps, readable
 from golden.trace.streams import Stream
-from golden.trace.summary import Common, Summary, how_made
+from golden.trace.summary import Common, Summary
 from golden.trace.tolerance import Tolerance, find
 
 _LETTERS = {
@@ -69,6 +68,8 @@ def compare_summaries(
     ``tolerances`` are of the numbers that both hold beside their rows; ``moments`` say when events of this
     run were written: a golden does not keep that, so its events are taken to be as early.
     """
+    if (otherwise := golden_made_otherwise(golden, now)) is not None:
+        return otherwise
     now, names = renamed_summary(golden, now)
     compared = replace(compared, uncompared=(*compared.uncompared, *names))
     beyond, tolerated = _tolerated(golden, now, tolerances)
@@ -89,10 +90,6 @@ def compare_summaries(
     written += of_calls
     compared = replace(compared, uncompared=(*compared.uncompared, *uncalled))
     left, right = _by_stream(golden), _by_stream(now)
-    unlike = _unlike(golden, now, left, right)
-    if unlike:
-        told = "digests of tensors (made otherwise than the golden's)"
-        compared = replace(compared, uncompared=(*compared.uncompared, told))
     if golden.values is None and now.values is not None:
         compared = replace(compared, uncompared=(*compared.uncompared, "values that the host reads"))
     if golden.whole == now.whole and not beyond and not written:
@@ -121,8 +118,6 @@ def compare_summaries(
     if reads is not None:
         divergences.append(reads)
     if not divergences and not changes:
-        if unlike:
-            return golden_not_comparable()
         divergences.append(Rows("everything", golden.whole, now.whole))
     envs = env_verdicts(*events, steps_of, changes)
     found = different(compared, divergences, changes, envs, tolerated)
@@ -210,7 +205,7 @@ def _living(golden: Sequence[str] | None, now: Sequence[str] | None) -> tuple[li
         told = now is not None
         return [], ("modules and own generators (the golden was recorded without them)",) if told else ()
     a, b = (dict(row.rpartition(" | ")[::2] for row in side) for side in (golden, now))
-    first = next((key for key in a if key in b and a[key] != b[key] and _alike(a[key], b[key])), None)
+    first = next((key for key in a if key in b and a[key] != b[key]), None)
     alone = () if a.keys() == b.keys() else ("what lived on one side only",)
     if first is None:
         return [], alone
@@ -220,34 +215,7 @@ def _living(golden: Sequence[str] | None, now: Sequence[str] | None) -> tuple[li
 
 def _differ(x: tuple[int, str], y: tuple[int, str]) -> bool:
     """Whether two rows differ in a column but the last one, the number of host reads."""
-    a, b = (row[1].rpartition(" ")[0] for row in (x, y))
-    return a != b and any(
-        p != q and _alike(p, q) for p, q in zip_longest(a.split(" "), b.split(" "), fillvalue="")
-    )
-
-
-def _alike(x: str, y: str) -> bool:
-    """Whether two digests were made in one way; others say nothing about each other."""
-    return how_made(x) == how_made(y)
-
-
-def _unlike(
-    golden: Summary,
-    now: Summary,
-    left: Mapping[Stream, list[tuple[int, str]]],
-    right: Mapping[Stream, list[tuple[int, str]]],
-) -> bool:
-    """Whether digests of tensors were made otherwise on both sides."""
-    steps = (
-        (x[1], y[1])
-        for stream in left.keys() & right.keys()
-        for x, y in zip(left[stream], right[stream], strict=False)
-    )
-    columns = (pair for x, y in steps if x != y for pair in zip(x.split(" "), y.split(" "), strict=False))
-    folded = zip(*([row for row in side.steps if _folded(row)] for side in (golden, now)), strict=False)
-    looks = [dict(row.rpartition(" | ")[::2] for row in side.living or ()) for side in (golden, now)]
-    both = ((looks[0][key], looks[1][key]) for key in looks[0].keys() & looks[1].keys())
-    return not all(_alike(x, y) for x, y in chain(columns, folded, both))
+    return x[1].rpartition(" ")[0] != y[1].rpartition(" ")[0]
 
 
 def _without_reads(rows: Sequence[str]) -> list[str]:
@@ -315,9 +283,7 @@ def _step(stream: Stream, step: int, a: tuple[int, str], b: tuple[int, str]) -> 
         note = " -> ".join(",".join(map(readable, side.split(","))) for side in (left[0], right[0]))
         kinds.append(KindChange("loss", 1, (TensorChange("of the backward pass", None, note),)))
     kinds += [
-        KindChange(_LETTERS[x[0]], 0, ())
-        for x, y in zip(left[1:-1], right[1:-1], strict=True)
-        if x != y and _alike(x, y)
+        KindChange(_LETTERS[x[0]], 0, ()) for x, y in zip(left[1:-1], right[1:-1], strict=True) if x != y
     ]
     before = f"step {step - 1} of {stream.title}" if step else "the start"
     passes = 0 if left[0] == "-" else left[0].count(",") + 1
@@ -357,4 +323,4 @@ def _common_event(row: str) -> Event:
 def _rows(part: str, a: Sequence[str], b: Sequence[str]) -> list[Rows]:
     longest = max(len(a), len(b))
     pairs = [(a[i] if i < len(a) else "none", b[i] if i < len(b) else "none") for i in range(longest)]
-    return [Rows(part, x, y) for x, y in pairs if x != y and _alike(x, y)][:1]
+    return [Rows(part, x, y) for x, y in pairs if x != y][:1]
