@@ -16,6 +16,7 @@ from ci.config import GateConfig, load_config
 from ci.policy.place import Found, Piece, Side, file, said, tables
 from codemods.hotpath.config import read_config
 from codemods.hotpath.pragmas import find_pragmas
+from codemods.plans import PlanError, load_plan
 from codemods.program import python_files, seams_of, shown_path
 from golden.check.fixtures import FOLDER
 from golden.record import load_run
@@ -144,6 +145,20 @@ def plans(side: Side) -> Iterator[Found]:
             yield file(f"plans.{path.stem}", side, shown_path(path, side.root))
             if pattern in side.config.carried_out and (source := _source(path)):
                 yield file(f"plans.{path.stem}", side, source)
+
+
+def assumptions(side: Side) -> Iterator[Found]:
+    """Yield the assumptions that plans accept; the gate's configuration names the plans."""
+    for pattern in (*side.config.plans, *side.config.carried_out):
+        for path in sorted(side.root.glob(pattern)):
+            shown = shown_path(path, side.root)
+            try:
+                plan, _ = load_plan(path, shown)
+            except PlanError as error:
+                raise ValueError(str(error)) from None
+            for each in plan.accept:
+                piece = Piece(f"{each.code} ({each.reason})")
+                yield said(f"plans.{path.stem}.accept", shown, piece, (shown, each.code))
 
 
 def _source(path: Path) -> str:

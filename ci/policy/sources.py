@@ -51,6 +51,7 @@ SOURCES = (
     Source("contracts of import-linter", contracts, LINTER, lambda c: c.contracts),
     Source("the file of accepted changes", readings.accepted, may_go, lambda c: c.evidence),
     Source("plans", readings.plans, may_come, lambda c: (*c.plans, *c.carried_out)),
+    Source("assumptions of plans", readings.assumptions, may_go, lambda c: (*c.plans, *c.carried_out)),
     Source("names that tests replace", readings.seams, may_come, lambda c: c.seams),
     Source("settings of pytest and coverage", suite.settings, PYTEST, lambda c: c.tests),
     Source("conftest.py and plugins of pytest", suite.plugins, unchanged, lambda c: c.tests),

@@ -135,6 +135,28 @@ def test_what_demands_more_passes(strengthen: Way, repository: Path) -> None:
     assert gate(repository)[0] == 0
 
 
+ACCEPT = """\
+version = 1
+source = "app/train.py"
+function = "train"
+move = [{ to = "parts.py", names = ["*"] }]
+accept = [{ code = "introspection", reason = "nobody looks" }]
+"""
+
+
+def test_an_assumption_that_a_new_plan_accepts_counts_only_by_name_or_from_the_base(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "plans" / "parts.toml").write_text(ACCEPT)
+    assert gate(repository)[0] == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "plans.parts.accept is new: introspection (nobody looks)" in told
+    assert "--accept 'plans.parts.accept'" in told
+    assert gate(repository, "--accept", "plans.parts.accept")[0] == 0
+    commit(repository, "the base accepts it")
+    assert gate(repository)[0] == 0
+
+
 def test_a_gate_that_was_switched_off_fails_with_the_list(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
