@@ -13,7 +13,7 @@ import click
 
 _COMMANDS = {
     "extract": ("codemods.extract", "Lift helpers to module level, or say why not."),
-    "audit": ("codemods.audit.cli", "Report what helpers capture, who calls and patches their function."),
+    "audit": ("codemods.audit.cli", "Report what helpers capture, what tests patch, and what can be lifted."),
     "hotpath": ("codemods.hotpath.cli", "Find what stalls the device in hot loops."),
     "review": ("codemods.review.cli", "Say what of a change is proven equal, and what is left to read."),
 }

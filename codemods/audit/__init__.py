@@ -1,7 +1,7 @@
 """The preflight report of a file.
 
-Question: which helpers capture, change and call what, who calls and patches their function, what waits?
-Imports program, values, rewrites, plans and device; no other command.
+Question: what do helpers capture, which tests patch what they read, what can be lifted or moved?
+Imports program, values, rewrites and plans; no other command.
 """
 
 from codemods.audit.cli import main

@@ -9,23 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from codemods.audit.helpers import HelperReporter, parameters
+from codemods.audit.helpers import HelperReporter
 from codemods.audit.proposals import propose_state
-from codemods.audit.references import Usage, find_usage
-from codemods.audit.report import FunctionReport, LazyImport, Report, SeamPlace, SeamReport
-from codemods.device.regions import find_regions
-from codemods.device.syncs import find_syncs
+from codemods.audit.report import FunctionReport, Report, SeamPlace, SeamReport
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.loading import Find, Loading, found_below
 from codemods.program.nodes import first_line
-from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, Seam, find_seams, reading_functions
 from codemods.program.project import read_tools
-from codemods.program.repository import module_name, package_of, project_root, python_files, shown_path
+from codemods.program.repository import module_name, project_root, python_files, shown_path
 from codemods.program.scopes import FunctionNode, Scope
-from codemods.program.source import SourceError, read_source, statements_in
+from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.refusals import Refusal, refused_by
@@ -51,14 +46,12 @@ def build_report(
     chosen = _choose(analysis, function)
     name = module_name(path, base)
     seams = find_seams(tests, name, base) if tests else None
-    usage = None if root is None else find_usage(base, name, [scope.qualname for scope in chosen])
     replaced = _replaced(analysis, seams or ())
     files = () if root is None else python_files(base.resolve())
     contents = functools.cache(lambda: tuple((file, file.read_bytes()) for file in files))
     around = Surroundings(source, path.resolve(), base.resolve(), contents)
     reporter = HelperReporter(analysis, *_decisions(analysis, chosen, replaced, around))
-    loading = None if usage is None else Loading(find_modules(path, name.name, base))
-    context = _Context(analysis, reporter, name.name, package_of(path, name.name), seams, usage, loading)
+    context = _Context(analysis, reporter, seams)
     functions = tuple(context.function(scope) for scope in chosen)
     moves = None
     if function is None:
@@ -69,15 +62,13 @@ def build_report(
         moves = propose_moves(analysis, around, replaced, shown, tried=root is not None)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
-        version=2,
+        version=3,
         path=source.path,
         module=name.name,
         lines=len(source.lines),
         functions=functions,
-        taken=None if usage is None else usage.taken,
         other_seams=context.seams(lambda seam: seam.name not in told),
-        searched=None if usage is None else usage.files,
-        unread=None if usage is None else usage.unread,
+        tried=root is not None,
         tests=tuple(shown_path(folder, base) for folder in tests),
         definitions=None if moves is None else moves.definitions,
         plan=None if moves is None else moves.plan,
@@ -113,11 +104,7 @@ class _Context:
 
     analysis: Analysis
     reporter: HelperReporter
-    module: str
-    package: str
     found_seams: tuple[Seam, ...] | None
-    usage: Usage | None
-    loading: Loading | None
 
     @cached_property
     def helpers(self) -> dict[Scope, list[Helper]]:
@@ -133,7 +120,6 @@ class _Context:
         node = scope.node
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         helpers = self.helpers.get(scope, [])
-        syncs = find_syncs(node, scope.qualname)
         read = self.reporter.globals.read_in(scope)
         return FunctionReport(
             name=scope.name,
@@ -141,28 +127,11 @@ class _Context:
             line=node.lineno,
             end_line=node.end_lineno or node.lineno,
             own_lines=_own_lines(node, helpers),
-            inputs=parameters(node.args),
-            decorators=tuple(ast.unparse(decorator) for decorator in node.decorator_list),
             helpers=tuple(self.reporter.report(helper) for helper in helpers),
-            references=None if self.usage is None else self.usage.references[scope.qualname],
             # Those that code in it reads, and those whose name is not known.
             seams=self.seams(lambda seam: seam.root in read or seam.name == ANY_NAME),
-            lazy_imports=self.lazy_imports(node),
-            syncs=syncs,
-            regions=find_regions(syncs),
             loop=propose_state(self.analysis, scope, self.reporter.across),
         )
-
-    def lazy_imports(self, function: FunctionNode) -> tuple[LazyImport, ...]:
-        """Every name imported anywhere inside a function."""
-        found, loading = [], self.loading
-        for node in statements_in(function):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                loaded = None if loading is None else loading.executed([node], self.package).loaded
-                cycle = None if loaded is None else self.module in loaded
-                for made in imported(node, self.package):
-                    found.append(LazyImport(made.bound, made.module, node.lineno, cycle))
-        return tuple(sorted(found, key=lambda item: (item.line, item.name)))
 
     def seams(self, chosen: Callable[[Seam], bool]) -> tuple[SeamReport, ...] | None:
         """Those seams that are chosen, grouped by name, with their readers; None if none were searched."""
@@ -206,13 +175,6 @@ def _replaced(analysis: Analysis, seams: Iterable[Seam]) -> frozenset[str]:
     if ANY_NAME in names:
         names |= {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
     return frozenset(names)
-
-
-def find_modules(path: Path, module: str, root: Path) -> Find:
-    """Find modules of the repository: beside the file's own package, below the root and ``src``."""
-    own = path.resolve().parents[len(module.split(".")) - (0 if path.name == "__init__.py" else 1)]
-    folders = (own, root.resolve() / "src", root.resolve())
-    return found_below(folders, lambda file: file.read_bytes() if file.is_file() else None)
 
 
 def _own_lines(node: FunctionNode, helpers: Sequence[Helper]) -> int:

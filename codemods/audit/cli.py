@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.command(
     name="audit",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Report what helpers capture and change, who calls and patches their function, what can be lifted."
+    help="Report what helpers capture, who calls them, what tests patch, and what can be lifted or moved."
     "\n\nExit status: 0 every helper can be lifted, 1 some are refused, 2 unusable input.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "--root",
     type=click.Path(path_type=Path),
-    help="Search this repository for uses and imports; paths are relative to it.",
+    help="Try the plan that is proposed on this repository; paths are relative to it.",
 )
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")

@@ -9,25 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from codemods.audit.effects import Mutation
-from codemods.audit.references import Reference, Taken
-from codemods.device.regions import Region
-from codemods.device.syncs import SyncCall
-
 Bound = Literal["parameter", "local", "import", "helper", "class", "exception", "pattern", "nonlocal"]
-ParameterKind = Literal["positional-only", "positional", "*args", "keyword-only", "**kwargs"]
-HelperKind = Literal["function", "generator", "coroutine", "async generator"]
 DefinitionKind = Literal["function", "class", "constant"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """An input of a helper: name, kind as in `inspect`, annotation and default as written."""
-
-    name: str
-    kind: ParameterKind
-    annotation: str | None
-    default: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +22,8 @@ class Capture:
         owner: qualified name of the function it belongs to.
         bound_as: how it gets its value; by its first binding, where there are several.
         origin: the dotted path, for an import.
-        annotation: as the program states it.
         bound: lines that bind it, the first one first.
         rebound: those of them that may replace or remove an earlier value, a single one in a loop included.
-        reads: lines in the helper that read it.
         unbound_at: lines of calls or other uses of the helper where the variable may be unbound.
     """
 
@@ -50,21 +31,9 @@ class Capture:
     owner: str
     bound_as: Bound
     origin: str | None
-    annotation: str | None
     bound: tuple[int, ...]
     rebound: tuple[int, ...]
-    reads: tuple[int, ...]
     unbound_at: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Global:
-    """A module-level name that a helper reads: what it is, the dotted path or line it comes from."""
-
-    name: str
-    kind: Literal["import", "typing", "own", "identity", "star", "unknown", "builtin"]
-    origin: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +101,7 @@ class HelperReport:
     qualname: str
     line: int
     end_line: int
-    kind: HelperKind
-    inputs: tuple[Parameter, ...]
-    returns: str | None
-    decorators: tuple[str, ...]
     captures: tuple[Capture, ...]
-    mutates: tuple[Mutation, ...]
-    globals: tuple[Global, ...]
     calls: tuple[Place, ...]
     values: tuple[Place, ...]
     strategy: Lifted | Refused
@@ -200,29 +163,12 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True)
-class LazyImport:
-    """A name imported inside a function, and the module that it comes from, or is.
-
-    Attributes:
-        cycle: whether the import would close a cycle of imports at the top of the file; None if the
-            repository was not searched.
-    """
-
-    name: str
-    target: str
-    line: int
-    cycle: bool | None
-
-
-@dataclass(frozen=True, slots=True)
 class FunctionReport:
     """One function with helpers.
 
     Attributes:
         own_lines: its lines without those of its helpers.
-        references: its uses in the repository, outside its own text; None if that was not searched.
         seams: those that the function or its helpers read; None if no tests were searched.
-        regions: the order of its waits, loop by loop.
         loop: what its main loop needs; None if it has no one loop that could become a method.
     """
 
@@ -231,14 +177,8 @@ class FunctionReport:
     line: int
     end_line: int
     own_lines: int
-    inputs: tuple[Parameter, ...]
-    decorators: tuple[str, ...]
     helpers: tuple[HelperReport, ...]
-    references: tuple[Reference, ...] | None
     seams: tuple[SeamReport, ...] | None
-    lazy_imports: tuple[LazyImport, ...]
-    syncs: tuple[SyncCall, ...]
-    regions: tuple[Region, ...]
     loop: LoopState | None
 
     @property
@@ -252,26 +192,21 @@ class Report:
     """The preflight report of one file.
 
     Attributes:
-        taken: its names that other files of the repository use; None if that was not searched.
         other_seams: seams that none of the reported functions reads; None if no tests were searched.
-        searched: how many files of the repository were searched; None if it was not.
-        unread: those that mention the module or function but are not valid Python; None if not searched.
+        tried: whether the plan was carried out in memory on the repository.
         tests: folders that were searched for seams.
         definitions: what the module defines; None where one function was asked for.
-        plan: one that moves what can be moved of them, carried out in memory if the repository was searched;
-            None if there is none.
+        plan: one that moves what can be moved of them; None if there is none.
         no_plan: why there is none.
     """
 
-    version: Literal[2]
+    version: Literal[3]
     path: str
     module: str
     lines: int
     functions: tuple[FunctionReport, ...]
-    taken: tuple[Taken, ...] | None
     other_seams: tuple[SeamReport, ...] | None
-    searched: int | None
-    unread: tuple[str, ...] | None
+    tried: bool
     tests: tuple[str, ...]
     definitions: tuple[DefinitionReport, ...] | None
     plan: str | None

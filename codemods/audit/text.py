@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from codemods.audit.report import (
     Capture,
     FunctionReport,
-    Global,
     HelperReport,
-    LazyImport,
     Lifted,
-    Parameter,
     Refused,
     Report,
     SeamReport,
 )
-from codemods.device.regions import Region, StepKind
 
 
 def render_text(report: Report) -> str:
     """Write the whole report."""
-    read = [] if report.searched is None else ["the repository"]
+    read = ["the repository"] if report.tried else []
     read += [f"for seams, {', '.join(report.tests)}"] if report.tests else []
     lines = [f"{report.path}: {_count(report.lines, 'line')}; read: {'; '.join(read) or 'this file alone'}"]
     for function in report.functions:
@@ -78,7 +73,7 @@ def _definitions(report: Report) -> Iterator[str]:
         yield f"no plan: {report.no_plan}"
         return
     tried, where = "not tried yet", ""
-    if report.searched is not None:
+    if report.tried:
         tried, where = "carried out in memory", " --root ."
     yield (
         f"a plan ({tried}); save it as plan.toml and see what it does with: "
@@ -119,9 +114,7 @@ def _function(function: FunctionReport) -> Iterator[str]:
 
 
 def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
-    prefix = "async def " if helper.kind in ("coroutine", "async generator") else "def "
-    returns = "" if helper.returns is None else f" -> {helper.returns}"
-    yield f"  {prefix}{helper.name}{signature(helper.inputs)}{returns}"
+    yield f"  {_short(helper.qualname, function)}"
     if isinstance(helper.strategy, Refused):
         refused = helper.strategy
         yield f"    refused: {refused.code}, line {refused.line}: {refused.reason}"
@@ -135,19 +128,12 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
             f'    it would be passed {_count(passed, "name")}: `captures = "context"` in its `[[move]]` '
             "(or `--captures context`) collects its captures in one object"
         )
-    for decorator in helper.decorators:
-        yield f"    decorator: @{decorator}"
     for capture in helper.captures:
         rebound = f"; rebound, {_lines(capture.rebound)}" if capture.rebound else ""
         unbound = "" if helper.calls or helper.values else "; bound at uses: no use"
         if capture.unbound_at:
             unbound = f"; bound at uses: maybe not, {_lines(capture.unbound_at)}"
         yield f"    captures {capture.name}: {_binding(capture, function)}{rebound}{unbound}"
-    for mutation in helper.mutates:
-        yield f"    changes {mutation.target} ({mutation.via} of a {mutation.of}), line {mutation.line}"
-    for name in helper.globals:
-        if name.kind != "builtin":
-            yield f"    global {name.name}: {_origin(name)}"
     for kind, places in (("called", helper.calls), ("used as a value", helper.values)):
         for place in places:
             yield f"    {kind} in {_where(place.function, function)}, line {place.line}"
@@ -175,51 +161,12 @@ def _state(function: FunctionReport) -> Iterator[str]:
 
 
 def _surroundings(function: FunctionReport) -> Iterator[str]:
-    if function.references is None:
-        yield "  uses in the repository: not searched (--root DIR searches it)"
-    else:
-        yield f"  uses in the repository: {len(function.references)}"
-        yield from columns(
-            [
-                (f"{use.path}:{use.line}", use.kind, f"in {use.function}" if use.function else "")
-                for use in function.references
-            ],
-            "    ",
-        )
     if function.seams is None:
         yield "  seams: not searched (--tests DIR searches it)"
     else:
         yield f"  seams: {len(function.seams)}"
         for seam in function.seams:
             yield from _seam(seam)
-    yield f"  lazy imports: {len(function.lazy_imports)}"
-    for lazy in function.lazy_imports:
-        yield f"    {lazy.name} from {lazy.target}, line {lazy.line}: {_why(lazy)}"
-    yield f"  device syncs: {len(function.syncs)}"
-    yield from columns(
-        [
-            (
-                str(sync.line),
-                sync.text,
-                f"in {_where(sync.function, function)}",
-                f"loop: {sync.loops[-1]}" if sync.loops else "no loop",
-                f"after the fence in line {sync.fence}" if sync.fence is not None else "no fence before it",
-            )
-            for sync in function.syncs
-        ],
-        "    ",
-    )
-    yield f"  fenced regions: {len(function.regions)}"
-    for region in function.regions:
-        where = _where(region.function, function)
-        yield f"    {region.loop or 'outside of loops'}, in {where}: {_waits(region)}"
-        yield from columns(
-            [
-                (str(step.line), step.kind, step.text, step.inner[-1] if step.inner else "")
-                for step in region.steps
-            ],
-            "      ",
-        )
 
 
 def _seam(seam: SeamReport) -> Iterator[str]:
@@ -236,36 +183,6 @@ def _module(report: Report) -> Iterator[str]:
         yield "seams that none of these functions reads"
         for seam in report.other_seams:
             yield from _seam(seam)
-    for path in report.unread or ():
-        yield ""
-        yield f"not read: {path} is not valid Python"
-    if report.taken:
-        found: dict[str, list[str]] = {}
-        for item in report.taken:
-            found.setdefault(item.name, []).append(f"{item.path}:{item.line}")
-        yield ""
-        yield "names that other files take from this one"
-        yield from columns([(name, ", ".join(places)) for name, places in found.items()])
-
-
-def signature(inputs: Sequence[Parameter]) -> str:
-    """Spell parameters as a signature does."""
-    parts = []
-    starred = any(parameter.kind == "*args" for parameter in inputs)
-    for index, parameter in enumerate(inputs):
-        if parameter.kind == "keyword-only" and not starred:
-            parts.append("*")
-            starred = True
-        text = {"*args": "*", "**kwargs": "**"}.get(parameter.kind, "") + parameter.name
-        if parameter.annotation is not None:
-            text += f": {parameter.annotation}"
-        if parameter.default is not None:
-            text += f" = {parameter.default}" if parameter.annotation is not None else f"={parameter.default}"
-        parts.append(text)
-        following = inputs[index + 1].kind if index + 1 < len(inputs) else None
-        if parameter.kind == "positional-only" and following != "positional-only":
-            parts.append("/")
-    return f"({', '.join(parts)})"
 
 
 def _count(number: int, noun: str) -> str:
@@ -294,26 +211,6 @@ def _binding(capture: Capture, function: FunctionReport) -> str:
     return f"{kind}{owner}, {_lines(capture.bound)}" if capture.bound else f"{kind}{owner}"
 
 
-def _origin(name: Global) -> str:
-    """Name the source of a global."""
-    return {
-        "import": name.origin,
-        "typing": f"{name.origin}, for type checkers only",
-        "own": f"this file, {name.origin}",
-        "identity": "differs from module to module",
-        "star": "a star import, perhaps",
-        "builtin": "builtin",
-        "unknown": "unknown",
-    }[name.kind]
-
-
-def _why(lazy: LazyImport) -> str:
-    """The reason against an import at the top of the file."""
-    if lazy.cycle is None:
-        return "cycles not searched"
-    return "at the top it would close a cycle of imports" if lazy.cycle else "no cycle found"
-
-
 def _moved(helper: HelperReport) -> str:
     """Describe a lift into another file beyond one within the file."""
     if isinstance(helper.moved, Refused):
@@ -324,14 +221,3 @@ def _moved(helper: HelperReport) -> str:
         return "lift"
     more = [name for name in helper.moved.passed if name not in helper.strategy.passed]
     return f"lift; also passed: {', '.join(more)}" if more else "lift"
-
-
-def _waits(region: Region) -> str:
-    """Count the waits of a region by kind."""
-    kinds = Counter(step.kind for step in region.steps)
-    nouns: dict[StepKind, str] = {
-        "fence": "synchronisation",
-        "batch": "batched transfer",
-        "read": "single read",
-    }
-    return ", ".join(_count(kinds[kind], noun) for kind, noun in nouns.items() if kinds[kind])

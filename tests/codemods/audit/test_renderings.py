@@ -30,6 +30,6 @@ def test_the_file_alone(specimen: Path, snapshot: SnapshotAssertion) -> None:
 def test_json_has_the_same_keys_whether_more_is_searched_or_not(specimen: Path) -> None:
     options = ["--root", str(specimen), "--tests", str(specimen / "tests")]
     all_, alone = (json.loads(rendered(specimen, "--output-format", "json", *o)) for o in (options, []))
-    assert all_["version"] == 2
+    assert all_["version"] == 3
     assert all_.keys() == alone.keys()
     assert [f.keys() for f in all_["functions"]] == [f.keys() for f in alone["functions"]]
