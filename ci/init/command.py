@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -121,8 +120,8 @@ def _tried(proposal: Proposal, root: Path, seconds: float) -> Tried:
         click.echo(f"it runs: {tried.seconds:.0f} s")
     if tried.seen.events:
         click.echo(f"events: {tried.seen.events}, kinds by their field {tried.seen.type}")
-    for metric in tried.seen.metrics:
-        click.echo(f"also compared: {metric}")
+    for file in tried.seen.files:
+        click.echo(f"also compared: {file}")
     if not tried.proposal.seeded:
         click.echo("no option for a seed was seen; golden seeds Python, numpy and torch before it starts")
     return tried
@@ -196,19 +195,9 @@ def _choose(root: Path, entry: str | None) -> tuple[EntryPoint, list[EntryPoint]
         )
     alike = [found for found in entries if found.likely == entries[0].likely]
     if len(alike) > 1:
-        return _asked(alike), [found for found in entries if found not in alike]
+        ways = "\n".join(f"  golden-gate init --entry {found.path}" for found in alike)
+        raise ConfigError(f"{len(alike)} scripts train, and nothing says which is meant; one of:\n{ways}")
     return entries[0], entries[1:]
-
-
-def _asked(alike: list[EntryPoint]) -> EntryPoint:
-    names = [found.path for found in alike]
-    if not sys.stdin.isatty():
-        ways = "\n".join(f"  golden-gate init --entry {name}" for name in names)
-        raise ConfigError(f"{len(names)} scripts train, and nothing says which is meant; one of:\n{ways}")
-    click.echo("scripts that train:")
-    for number, name in enumerate(names, 1):
-        click.echo(f"  {number}  {name}")
-    return alike[click.prompt("which one", type=click.IntRange(1, len(names)), default=1) - 1]
 
 
 def _refuse_existing(root: Path, paths: Sequence[Path]) -> None:

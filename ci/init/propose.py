@@ -168,9 +168,10 @@ def run_file(proposal: Proposal, seen: Sightings, data: Sequence[str] = ()) -> s
             "# An operation of it has no deterministic implementation.",
             f"deterministic = {_text(proposal.deterministic)}",
         ]
-    lines += ["", *_events(seen), "", *_outputs(seen)]
-    lines += ["", "# What git ignores and the run needs: trees of other versions are given links to it."]
-    lines += ["[data]", f"paths = {_array(data)}"] if data else ["# [data]", '# paths = ["data"]']
+    lines += [*_events(seen), *_outputs(seen)]
+    if data:
+        why = "# What git ignores and the run needs: trees of other versions are given links to it."
+        lines += ["", why, "[data]", f"paths = {_array(data)}"]
     if proposal.environment:
         lines += ["", "# Nothing is sent anywhere.", "[environment]"]
         lines += [f"{name} = {_text(value)}" for name, value in proposal.environment.items()]
@@ -178,27 +179,26 @@ def run_file(proposal: Proposal, seen: Sightings, data: Sequence[str] = ()) -> s
 
 
 def _events(seen: Sightings) -> list[str]:
-    head = [
+    if not seen.events:
+        return []
+    lines = [
+        "",
         "# Events that the program writes into {out}, a JSON object a line: which files, the field",
         "# that names the kind of event, and the fields that can't repeat, such as times and ids.",
-    ]
-    table = [
         "[events]",
-        f"files = {_text(seen.events or '*.jsonl')}",
+        f"files = {_text(seen.events)}",
         f"type = {_text(seen.type)}",
-        f"unstable = {_array(seen.unstable or ('time',) if not seen.events else seen.unstable)}",
+        f"unstable = {_array(seen.unstable)}",
     ]
-    if seen.events and seen.env:
-        table += ["", "[env]", f"field = {_text(seen.env)}"]
-    return [*head, *(table if seen.events else [f"# {line}" for line in table])]
+    return [*lines, *(["", "[env]", f"field = {_text(seen.env)}"] if seen.env else [])]
 
 
 def _outputs(seen: Sightings) -> list[str]:
     """What a run prints and leaves in {out} is compared anyway."""
-    head = "# Metrics and checkpoints that it writes elsewhere in the repository, compared by value."
     if not seen.files:
-        return [head, "# [outputs]", '# files = ["results/*.csv"]']
-    return [head, "[outputs]", f"files = {_array(seen.files)}"]
+        return []
+    head = "# Metrics and checkpoints that it writes elsewhere in the repository, compared by value."
+    return ["", head, "[outputs]", f"files = {_array(seen.files)}"]
 
 
 def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
@@ -208,60 +208,32 @@ def gate_table(entry: EntryPoint, facts: Facts, *, events: bool = False) -> str:
         "[tool.gate]",
         "# Golden runs of golden/runs: compared with golden/fixtures, or with a git ref under --base.",
         f"runs = {_array([entry.name])}",
-        "# Runs whose event counts must be these on every machine (needs [events] in the run file).",
-        f"{'' if events else '# '}counts = {_array([entry.name])}",
-        "# The contracts of import-linter.",
-        "contracts = true" if facts.contracts else "# contracts = true",
-        "# Plans of `codemods extract`: what is in the tree must be what they make.",
-        '# plans = ["plans/*.toml"]',
-        "# Plans whose files were changed by hand since: it must still be possible to carry them out.",
-        '# carried_out = ["plans/*.toml"]',
-        "",
-        "# Calls that stall the device in hot loops, beyond those in the baseline.",
-        *_unless(
-            not facts.found,
-            ["[tool.gate.hotpath]", f"paths = {_array(facts.paths)}", f"baseline = {_text(facts.baseline)}"],
-        ),
-        "",
     ]
-    if facts.tests:
-        left_out = facts.uncollected is not None
+    if events:
         lines += [
-            *([f"# Not made, for pytest collects none: {facts.uncollected}"] if left_out else []),
-            *_unless(
-                left_out,
-                ["[tool.gate.tests]", f'command = ["python", "-m", "pytest", "-q", {_text(facts.tests)}]'],
-            ),
-            "",
-            "# Names of a module that tests replace: each must go on being read through it.",
-            "# [[tool.gate.seams]]",
-            f"# file = {_text(entry.path)}",
-            f"# tests = {_array([facts.tests])}",
-            "",
+            "# Runs whose event counts must be these on every machine.",
+            f"counts = {_array([entry.name])}",
         ]
-    lines += [
-        "# Time of a run against the base's, in turns; fails beyond the bound.",
-        "# [tool.gate.throughput]",
-        f"# run = {_text(entry.name)}",
-        "# bound = 1.3",
-        "",
-        "# Which loops are hot, and which of them go over environments.",
-        *([f"# Found: {loop}" for loop in facts.found] or ["# Found none by the usual names."]),
-        *_unless(
-            facts.hotpath or not facts.found,
-            [
-                "[tool.codemods.hotpath]",
-                f"baseline = {_text(facts.baseline)}  # for `codemods hotpath`, whoever calls it",
-            ],
-        ),
-        '# loop-variables = ["env_idx", "worker"]',
-        '# iterables = ["envs", "workers"]',
-    ]
+    if facts.contracts:
+        lines += ["# The contracts of import-linter.", "contracts = true"]
+    if facts.found:
+        lines += [
+            "",
+            "# Calls that stall the device in hot loops, beyond those in the baseline.",
+            *(f"# Found: {loop}" for loop in facts.found),
+            "[tool.gate.hotpath]",
+            f"paths = {_array(facts.paths)}",
+            f"baseline = {_text(facts.baseline)}",
+        ]
+    if facts.tests and facts.uncollected is not None:
+        lines += ["", f"# Tests are not run, for pytest collects none: {facts.uncollected}"]
+    elif facts.tests:
+        command = f'command = ["python", "-m", "pytest", "-q", {_text(facts.tests)}]'
+        lines += ["", "[tool.gate.tests]", command]
+    if facts.found and not facts.hotpath:
+        why = "# for `codemods hotpath`, whoever calls it"
+        lines += ["", "[tool.codemods.hotpath]", f"baseline = {_text(facts.baseline)}  {why}"]
     return "\n".join(lines) + "\n"
-
-
-def _unless(commented: bool, lines: list[str]) -> list[str]:
-    return [f"# {line}" for line in lines] if commented else lines
 
 
 def _text(value: str) -> str:

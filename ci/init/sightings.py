@@ -19,7 +19,7 @@ _UNSTABLE = re.compile(
     r"|hostname|run_id|event_id|eta|throughput)(_|$)|_s$|_ms$|per_s(ec(ond)?)?$",
 )
 _CHECKPOINTS = (".pt", ".pth", ".ckpt", ".tar", ".model", ".safetensors", ".npz", ".npy", ".bin", ".pkl")
-_NUMBER = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?|\bnan\b")
+_METRICS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".log")
 _LINES = 2000
 # A time, a date, a process: another one in the next run.
 _NUMBERED = re.compile(r"(events\.out\.tfevents)\..*|\d{4}-?\d{2}-?\d{2}[^/]*|\d{6,}[^/.]*")
@@ -34,20 +34,18 @@ class Sightings:
         type: the field that names the kind of event.
         env: the field that holds an env's number, if there is one.
         unstable: fields whose names say that they can't repeat.
-        metrics: other things that hold numbers, in words.
-        files: those of them that are in the repository, as globs.
+        files: metrics and checkpoints that it writes into the repository, as globs.
     """
 
     events: str | None = None
     type: str = "type"
     env: str | None = None
     unstable: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
 
-def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
-    """Look at what a run wrote to its folder, ``since`` then to the repository, and what it printed."""
+def look(outputs: Path, root: Path, since: float) -> Sightings:
+    """Look at what a run wrote to its folder, and ``since`` then to the repository."""
     files = sorted(path for path in outputs.rglob("*") if path.is_file())
     records = {path: found for path in files if (found := _records(path))}
     every = [record for found in records.values() for record in found]
@@ -55,25 +53,16 @@ def look(outputs: Path, stdout: Path, root: Path, since: float) -> Sightings:
     if kind is None:
         # Without a kind they are no events, and compared as any file is.
         records = {}
-    beside = sorted(_written(root, since))
-    printed = tuple(_printed(stdout))
-    inside = {path: held for path in files if path not in records and (held := _metric(path))}
-    elsewhere = {path.relative_to(root).as_posix(): held for path in beside if (held := _metric(path))}
-    metrics = (
-        *(f"{held}: {{out}}/{path.relative_to(outputs).as_posix()}" for path, held in inside.items()),
-        *(f"{held}: {path}" for path, held in elsewhere.items()),
-        *printed,
-    )
-    globs = tuple(dict.fromkeys(map(_pattern, elsewhere)))
+    beside = sorted(path.relative_to(root).as_posix() for path in _written(root, since))
+    globs = tuple(dict.fromkeys(_pattern(path) for path in beside if _is_metric(Path(path))))
     if kind is None:
-        return Sightings(metrics=metrics, files=globs)
+        return Sightings(files=globs)
     paths = {path for record in every for path in _paths(record)}
     return Sightings(
         events=_glob(list(records), outputs),
         type=kind,
         env=next((name for name in _ENVS if any(isinstance(r.get(name), int) for r in every)), None),
         unstable=tuple(sorted(path for path in paths if _UNSTABLE.search(path.rpartition(".")[2].lower()))),
-        metrics=metrics,
         files=globs,
     )
 
@@ -136,23 +125,5 @@ def _written(root: Path, since: float) -> Iterator[Path]:
                     yield folder / name
 
 
-def _metric(path: Path) -> str | None:
-    """What kind of numbers a file holds; None for files of other kinds."""
-    if "tfevents" in path.name:
-        return "TensorBoard"
-    if path.suffix in (".csv", ".tsv"):
-        return "CSV"
-    if path.suffix in _CHECKPOINTS:
-        return "checkpoint"
-    if path.suffix in (".jsonl", ".ndjson"):
-        return "JSON lines"
-    if path.suffix == ".json":
-        return "JSON"
-    return "text" if path.suffix in (".txt", ".log") else None
-
-
-def _printed(stdout: Path) -> Iterator[str]:
-    lines = stdout.read_text("utf-8", "replace").splitlines() if stdout.is_file() else []
-    numbered = sum(bool(_NUMBER.search(line)) for line in lines)
-    if numbered:
-        yield f"standard output: {numbered} lines with numbers"
+def _is_metric(path: Path) -> bool:
+    return "tfevents" in path.name or path.suffix in (*_METRICS, *_CHECKPOINTS)

@@ -110,7 +110,7 @@ def _attempt(proposal: Proposal, *, root: Path, seconds: float) -> tuple[str | N
             for name in ("stdout.txt", "stderr.txt")
             if (place / name).is_file()
         )
-        return failure, look(outputs, place / "stdout.txt", root, since), took, text
+        return failure, look(outputs, root, since), took, text
 
 
 def _only_beside(proposal: Proposal, text: str, root: Path) -> bool:

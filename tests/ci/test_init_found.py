@@ -175,7 +175,10 @@ def test_tests_are_proposed_where_they_can_be_collected(
     assert f"tests in tests: {said}" in capsys.readouterr().out
     table = (tmp_path / "pyproject.toml").read_text()
     assert ("\n[tool.gate.tests]\n" in table) is (said == "part of the gate")
-    assert said == "part of the gate" or f"# Not made, for {said.removeprefix('left out, for ')}" in table
+    assert (
+        said == "part of the gate"
+        or f"# Tests are not run, for {said.removeprefix('left out, for ')}" in table
+    )
 
 
 def test_data_outside_of_the_repository_is_there_for_trees_of_other_versions(
