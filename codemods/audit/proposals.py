@@ -15,7 +15,7 @@ from codemods.program.lifting import Analysis, Lifting
 from codemods.program.loops import LoopError, LoopFlow, Parts, loop_statement
 from codemods.program.scopes import Scope
 from codemods.rewrites.lift.decision import Decision
-from codemods.rewrites.loop.rules import field_of
+from codemods.rewrites.loop.groups import field_of
 from codemods.rewrites.objects.context import collect
 
 # A class with more fields than this is one that no test builds.

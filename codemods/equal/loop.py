@@ -38,8 +38,9 @@ class Method:
     """A claim: the statement of number ``at`` of the function at a place became a method of a new class.
 
     ``fields`` are the names that its object is handed, ``passed`` those of them that were globals;
-    ``returned`` are the variables that it hands back. ``groups`` are other new classes, of which each holds
-    some of the names in one field: by their names, with the field's.
+    ``fetched`` are globals that the method imports from ``home``, the function's module; ``returned`` are the
+    variables that it hands back. ``groups`` are other new classes, of which each holds some of the names in
+    one field: by their names, with the field's.
     """
 
     place: Place
@@ -49,6 +50,8 @@ class Method:
     method: str
     fields: tuple[str, ...]
     passed: frozenset[str]
+    home: str
+    fetched: tuple[str, ...]
     returned: tuple[str, ...]
     groups: Mapping[str, tuple[str, tuple[str, ...]]]
 
@@ -175,7 +178,7 @@ class _Proof:
                     bound.setdefault(name, set()).update(self._paths(statement, name, claim.module))
             elif not isinstance(statement, (ast.ClassDef, ast.Expr, ast.If)):
                 raise NotProven("the target has other statements than asked for")
-        for name in sorted(self.globals - claim.passed):
+        for name in sorted(self.globals - claim.passed - {*claim.fetched}):
             binders = self.tree.binders.get((self.tree.module, name), ())
             nodes = [b.node for b in binders if isinstance(b.node, (ast.Import, ast.ImportFrom))]
             if nodes and len(nodes) == len(binders):
@@ -205,9 +208,10 @@ class _Proof:
         if receiver in {*claim.fields, *self.globals, *self._names(self.scope)}:
             raise NotProven(f"{receiver} means something in the loop")
         groups = {name: f".{field}" for field, names in claim.groups.values() for name in names}
-        lines = [f"{name} = {receiver}{groups.get(name, '')}.{name}" for name in claim.fields]
+        lines = [f"from {claim.home} import {', '.join(claim.fetched)}"] if claim.fetched else []
+        lines += [f"{name} = {receiver}{groups.get(name, '')}.{name}" for name in claim.fields]
+        body, at = method.body[1:], len(lines)
         lines += [f"return {', '.join(claim.returned)}"] if claim.returned else []
-        body, at = method.body[1:], len(claim.fields)
         what = "the method does not unpack its fields and return what is read after the loop"
         _must_be([*body[:at], *body[at + 1 :]], lines, what)
         if not alike(old, body[at]):
@@ -217,8 +221,9 @@ class _Proof:
     def _names_stay(self) -> None:
         """Every name outside of the loop is as local or global as it was, those in the call among them."""
         claim, tree = self.claim, self.tree
-        for name in claim.fields:
-            if tree.owner(self.scope, name) is not (tree.module if name in claim.passed else self.scope):
+        for name in (*claim.fields, *claim.fetched):
+            is_global = name in claim.passed or name in claim.fetched
+            if tree.owner(self.scope, name) is not (tree.module if is_global else self.scope):
                 raise NotProven(f"{name} is not what the loop reads where the call is")
         for (owner, name), binders in tree.binders.items():
             if owner is not self.scope or name in claim.returned:
@@ -233,10 +238,10 @@ class _Proof:
         claim, flags, new = self.claim, self.source.future_flags, copied(method)
         end = ast.fix_missing_locations(ast.Expr(ast.Call(ast.Name(_END, ast.Load()), [], [])))
         old.body.insert(claim.at + 1, end)
-        place = 1 + len(claim.fields)
+        place = 1 + bool(claim.fetched) + len(claim.fields)
         new.body.insert(place + 1, copied(end))
-        # A global that is handed in is read as a global here, so that both sides read it in the same way.
-        unpacked = zip(claim.fields, new.body[1:place], strict=True)
+        # A global that the method gets is read as a global here, so that both sides read it in the same way.
+        unpacked = zip(claim.fields, new.body[1 + bool(claim.fetched) : place], strict=True)
         new.body[1:place] = [statement for name, statement in unpacked if name not in claim.passed]
         old.decorator_list = []
         # In a class, where names may mean others.

@@ -23,12 +23,14 @@ from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, Parts, loop_statement
 from codemods.program.source import Source
 from codemods.rewrites.loop.claims import method_claim
-from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of
+from codemods.rewrites.loop.groups import field_of, groups_of
+from codemods.rewrites.loop.rules import LoopDecision, decide_loop
 from codemods.rewrites.loop.transform import Loop as Taken
 from codemods.rewrites.refusals import Accepted, Refusal, refuse
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
-from codemods.rewrites.text.layout import annotation_text
+from codemods.rewrites.text.imports import from_statement
+from codemods.rewrites.text.layout import annotation_text, line_limit
 from codemods.values.annotations import Annotation, Annotations
 
 _INDENT = "    "
@@ -112,23 +114,37 @@ class _Writer:
         self.known = globals_of(parts.analysis)
         self.newline = self.source.newline
         self.package = site.home.rpartition(".")[0] or None
-        self.classes = (*loop.state, loop.class_)
-        self.grouped = {name: group for group, names in loop.state.items() for name in names}
+        self.groups: dict[str, tuple[str, ...]] = {group: tuple(names) for group, names in loop.state.items()}
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the new classes."""
+        return (*self.groups, self.loop.class_)
+
+    @property
+    def grouped(self) -> dict[str, str]:
+        """The group of each name that is in one."""
+        return {name: group for group, names in self.groups.items() for name in names}
 
     def made(self, seams: frozenset[str], accepted: Accepted) -> LoopMade:
         """Decide, write, prove."""
         self._check_names()
         line = self.parts.loop.lineno
-        decision = decide_loop(self.parts, seams, self._reserved(), accepted)
+        in_package = self.package is not None
+        decision = decide_loop(self.parts, seams, self._reserved(), accepted, in_package=in_package)
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
         self._check_groups(decision)
+        kinds = dict.fromkeys(decision.fields, "Setup") | dict.fromkeys(decision.passed, "Globals")
+        kinds |= {name: "Settings" for name in decision.fields if self._is_parameter(name)}
+        known = {*self.analysis.tree.names, *self._reserved(), self.loop.method}
+        self.groups |= groups_of(kinds, self.groups, known)
         try:
             taken = Taken(self.parts, self.package)
             rest = self._rest(taken, decision)
             target = self._target(taken, decision)
             claim = method_claim(
-                decision, self.target.module, self.loop.class_, self.loop.method, self.loop.state
+                decision, self.target.module, self.loop.class_, self.loop.method, self.groups, self.site.home
             )
             left = reread(rest, self.source.path, self.source)
             prove_loop(self.analysis.tree, claim, left, target, self.package)
@@ -144,6 +160,11 @@ class _Writer:
             )
         files = {self.site.layout.rest: rest, self.target.path: target.text}
         return LoopMade(line, None, decision.fields, files)
+
+    def _is_parameter(self, name: str) -> bool:
+        """Tell whether the function is called with a variable."""
+        binders = self.analysis.tree.binders.get((self.parts.scope, name), ())
+        return any(isinstance(binder.node, ast.arg) for binder in binders)
 
     def _check_names(self) -> None:
         """The new classes' names mean nothing else in the source."""
@@ -207,7 +228,7 @@ class _Writer:
         """The expression that makes the object, one argument a line."""
         items = [
             f"{field_of(group)}={self._construct(group, [f'{n}={n}' for n in names], _INDENT)}"
-            for group, names in self.loop.state.items()
+            for group, names in self.groups.items()
         ]
         items += [f"{name}={name}" for name in decision.fields if name not in self.grouped]
         return self._construct(self.loop.class_, items, "")
@@ -224,10 +245,12 @@ class _Writer:
         newline = self.newline
         self._imports_of_loop(decision)
         classes = [
-            self._class(group, f"What the loop of `{self.parts.node.name}` needs.", self._typed(names))
-            for group, names in self.loop.state.items()
+            self._class(
+                group, f"A part of what the loop of `{self.parts.node.name}` needs.", self._typed(names)
+            )
+            for group, names in self.groups.items()
         ]
-        own = {field_of(group): group for group in self.loop.state}
+        own = {field_of(group): group for group in self.groups}
         own.update(self._typed([name for name in decision.fields if name not in self.grouped], own))
         title = self.loop.docstring or f"What `{self.parts.node.name}` sets up for its loop, and the loop."
         head = self._method(decision)
@@ -296,6 +319,9 @@ class _Writer:
             f"{_INDENT}def {self.loop.method}({receiver}) -> {kind}:{newline}",
             inner + docstring_text(title, newline),
         ]
+        if decision.fetched:
+            statement = from_statement(self.site.home, decision.fetched, line_limit(self.source) - 8, newline)
+            lines += [f"{inner}{row}{newline}" for row in statement.split(newline)]
         for name in decision.fields:
             path = f"{field_of(self.grouped[name])}.{name}" if name in self.grouped else name
             lines.append(f"{inner}{name} = {receiver}.{path}{newline}")

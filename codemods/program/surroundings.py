@@ -394,7 +394,12 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _forgets(node: ast.Call | ast.Delete, scope: Names, seen: _Seen) -> bool:
-    """Whether something may take the module out of ``sys.modules``, so that it is loaded again."""
+    """Whether something may take the module out of ``sys.modules``, so that it is loaded again.
+
+    A script that does so on its way, and imports nothing of the module itself, has had nothing of it yet.
+    """
+    if scope.top() is scope and all(seen.module.within(path) is None for path in scope.imports.values()):
+        return False
     taken: list[tuple[ast.expr, ast.expr]] = []
     match node:
         case ast.Delete(targets):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from codemods.equal.loop import Method
-from codemods.rewrites.loop.rules import LoopDecision, field_of
+from codemods.rewrites.loop.groups import field_of
+from codemods.rewrites.loop.rules import LoopDecision
 
 
 def method_claim(
@@ -14,6 +15,7 @@ def method_claim(
     class_name: str,
     method: str,
     groups: Mapping[str, tuple[str, ...]],
+    home: str,
 ) -> Method:
     """Claim of a loop where it was, its new place, and what it is handed and hands back."""
     node = decision.parts.node
@@ -25,6 +27,8 @@ def method_claim(
         method=method,
         fields=decision.fields,
         passed=frozenset(decision.passed),
+        home=home,
+        fetched=decision.fetched,
         returned=decision.returned,
         groups={group: (field_of(group), names) for group, names in groups.items()},
     )

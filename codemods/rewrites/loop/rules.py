@@ -169,13 +169,15 @@ _MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
 
 @dataclass(frozen=True, slots=True)
 class LoopDecision:
-    """What the method gets as fields: variables of the function, and globals that the source makes itself or
-    that tests replace there; what it hands back; whether the loop itself returns from the function.
+    """Names that the method gets: as fields, variables of the function and globals that are ``passed`` since
+    the source makes them or tests replace them there, unless they are ``fetched`` from the source when it
+    runs; names that it hands back; whether the loop itself returns from the function.
     """
 
     parts: Parts
     variables: tuple[str, ...]
     passed: tuple[str, ...]
+    fetched: tuple[str, ...]
     imported: tuple[str, ...]
     returned: tuple[str, ...]
     returns: bool
@@ -187,10 +189,15 @@ class LoopDecision:
 
 
 def decide_loop(
-    parts: Parts, seams: frozenset[str], reserved: frozenset[str], accepted: Accepted | None = None
+    parts: Parts,
+    seams: frozenset[str],
+    reserved: frozenset[str],
+    accepted: Accepted | None = None,
+    *,
+    in_package: bool = False,
 ) -> LoopDecision | Refusal:
     """Decide for one loop. Imports of ``reserved`` names are handed in: the target means something else by
-    them.
+    them. A source ``in_package`` can be asked for its globals.
     """
     passed, imported = _travelling(parts, seams, reserved)
     placed = chain(_statements(parts), _module_names(parts), _frames(parts))
@@ -200,7 +207,17 @@ def decide_loop(
         return refusal
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
     returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
-    return LoopDecision(parts, _variables(parts), passed, imported, returned, returns)
+    fetched: tuple[str, ...] = ()
+    if in_package and _is_only_imported(parts):
+        passed, fetched = (), passed
+    return LoopDecision(parts, _variables(parts), passed, fetched, imported, returned, returns)
+
+
+def _is_only_imported(parts: Parts) -> bool:
+    """Tell whether the source is no script: asking for it by its name would load it once more."""
+    tree = parts.analysis.tree
+    uses = tree.uses.get((tree.module, parts.node.name), ())
+    return "__main__" not in tree.strings and not any(use.scope is tree.module for use in uses)
 
 
 def _variables(parts: Parts) -> tuple[str, ...]:
@@ -391,14 +408,3 @@ def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:
     """Whether a variable that the loop is handed may be unbound when it begins."""
     outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
     return bool(outside) and flow.read_in_loop(name) and not flow.bound_before(name)
-
-
-def field_of(group: str) -> str:
-    """The field in which a group is handed in: its name in snake case."""
-    text = ""
-    for index, letter in enumerate(group):
-        upper = letter.isupper() and index > 0
-        after_lower = upper and not group[index - 1].isupper() and group[index - 1] != "_"
-        before_lower = upper and group[index - 1].isupper() and group[index + 1 : index + 2].islower()
-        text += "_" * (after_lower or before_lower) + letter.lower()
-    return text

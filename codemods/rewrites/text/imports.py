@@ -53,7 +53,7 @@ class ImportSection:
         for module in dict.fromkeys((made.module, made.alias and made) for made in named):
             own = [made for made in named if (made.module, made.alias and made) == module]
             names = [f"{made.name} as {made.alias}" if made.alias else str(made.name) for made in own]
-            line = _from(self.manner.spelled(module[0]), names, width, newline)
+            line = from_statement(self.manner.spelled(module[0]), names, width, newline)
             found.setdefault(self._rank(own[0]), []).append(line)
         return [newline.join(found[rank]) for rank in sorted(found)]
 
@@ -77,7 +77,8 @@ class ImportSection:
         return len(bare) - len(spelled), bare.lower(), kind, name.lower(), name
 
 
-def _from(module: str, names: Sequence[str], width: int, newline: str) -> str:
+def from_statement(module: str, names: Sequence[str], width: int, newline: str) -> str:
+    """An import of names, one a line where they are too many for one."""
     line = f"from {module} import {', '.join(names)}"
     if len(line) <= width:
         return line

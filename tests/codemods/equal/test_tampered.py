@@ -411,7 +411,9 @@ def test_a_loop_that_lacks_a_value_in_claim_and_text_is_found_out(
     else:
         rest = rest.replace("total = Trainer", "Trainer")
         target = target.replace("        return total\n", "")
-    claim = Method((2, 0), 1, "trainer", "Trainer", "run", ("total", "rows"), frozenset(), ("total",), {})
+    claim = Method(
+        (2, 0), 1, "trainer", "Trainer", "run", ("total", "rows"), frozenset(), "", (), ("total",), {}
+    )
     fields = tuple(name for name in claim.fields if gone != name)
     claim = dataclasses.replace(claim, fields=fields, returned=claimed.get("returned", claim.returned))
     with pytest.raises(NotProven, match=message):

@@ -1,0 +1,63 @@
+"""Groups of a loop's fields: small classes that each hold some of the names that the loop needs."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import keyword
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+MOST = 15
+"""The most fields of a class, where the plan does not say which names travel together."""
+_FEWEST = 3
+_PLAIN = {"enabled", "initial", "last", "max", "min", "new", "num", "per", "start", "total", "use"}
+
+
+def groups_of(
+    names: Mapping[str, str], given: Mapping[str, Sequence[str]], taken: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """Group names so that no class has more than `MOST` fields, beside the groups that are ``given``.
+
+    ``names`` have the kind of each (``Settings``); those that share a word come together, then those of a
+    kind. ``taken`` are names that no class may have.
+    """
+    grouped = {name for group in given.values() for name in group}
+    left = [name for name in names if name not in grouped]
+    made: dict[str, tuple[str, ...]] = {}
+
+    def add(stem: str, chosen: Sequence[str]) -> None:
+        used = {*taken, *given, *made, *dir(builtins), *map(str.capitalize, keyword.kwlist)}
+        fields = {*names, *map(field_of, (*given, *made))}
+        stems = itertools.chain([stem, f"{stem}State"], (f"{stem}{n}" for n in itertools.count(2)))
+        made[next(s for s in stems if s not in used and field_of(s) not in fields)] = tuple(chosen)
+        left[:] = [name for name in left if name not in chosen]
+
+    while len(left) + len(given) + len(made) > MOST:
+        counts = Counter(word for name in left for word in _words(name))
+        shared = [word for word in counts if _FEWEST <= counts[word] <= MOST]
+        if shared:
+            word = max(shared, key=lambda each: counts[each])
+            add(word.capitalize(), [name for name in left if word in _words(name)])
+        else:
+            kind = Counter(names[name] for name in left).most_common(1)[0][0]
+            add(kind, [name for name in left if names[name] == kind][:MOST])
+    return made
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name that say what it is about, in the singular."""
+    found = {re.sub(r"(?<=[hsx])es$|(?<=[^s])s$", "", word) for word in name.split("_")}
+    return {word for word in found if len(word) > 2 and word.isalpha() and word.islower()} - _PLAIN
+
+
+def field_of(group: str) -> str:
+    """The field in which a group is handed in: its name in snake case."""
+    text = ""
+    for index, letter in enumerate(group):
+        upper = letter.isupper() and index > 0
+        after_lower = upper and not group[index - 1].isupper() and group[index - 1] != "_"
+        before_lower = upper and group[index - 1].isupper() and group[index + 1 : index + 2].islower()
+        text += "_" * (after_lower or before_lower) + letter.lower()
+    return text
