@@ -42,9 +42,6 @@ reach_option = click.option(
     default=True,
     help="With --base, say which changed lines of Python the runs executed (the default).",
 )
-evidence_option = click.option(
-    "--evidence", type=click.Path(path_type=Path), metavar="FILE", help="With --base, those lines as JSON."
-)
 out_option = click.option(
     "-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
 )

@@ -60,14 +60,6 @@ def _on_own_device() -> Iterator[None]:
         os.environ[_VISIBLE] = before
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--golden-shard``."""
-    group = parser.getgroup("golden")
-    group.addoption(
-        "--golden-shard", metavar="I/N", help="Only the golden runs of shard I of N, split by duration."
-    )
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marks of runs known, for ``--strict-markers``."""
     config.addinivalue_line("markers", "cuda: needs a CUDA device")
@@ -80,31 +72,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         collector: pytest.Collector = RunFile.from_parent(parent, path=file_path)
         return collector
     return None
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the runs of one shard."""
-    text = config.getoption("--golden-shard")
-    if not text:
-        return
-    from golden.check.shard import parse_shard, read_durations, shard
-    from golden.trace.errors import UnusableInput
-
-    runs = {item.path: item.golden_run for item in items if isinstance(item, RunItem)}
-    try:
-        index, count = parse_shard(text)
-    except UnusableInput as error:
-        raise pytest.UsageError(str(error)) from None
-    kept: set[Path] = set()
-    for folder in {path.parent for path in runs}:
-        here = {path: run for path, run in sorted(runs.items()) if path.parent == folder}
-        chosen = {
-            r.name for r in shard(list(here.values()), index, count, read_durations(folder.parent.parent))
-        }
-        kept |= {path for path, run in here.items() if run.name in chosen}
-    left_out = [item for item in items if isinstance(item, RunItem) and item.path not in kept]
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from golden.check import Judged, Property, Verdict, verify
-from golden.check.fixtures import check_writable, write_whole
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
@@ -18,7 +17,6 @@ from golden.given import ProgramCommand, given, keep_line
 from golden.options import (
     data_option,
     device_option,
-    evidence_option,
     folder_of_program,
     kept,
     out_option,
@@ -42,7 +40,6 @@ from golden.versions import Versions, compare_run, told
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @root_option
 @click.option("--base", metavar="REF", help="Say which lines that changed since REF the runs executed.")
-@evidence_option
 @workers_option
 @shard_option
 @device_option
@@ -51,7 +48,6 @@ def verify_command(
     names: tuple[str, ...],
     root: Path | None,
     base: str | None,
-    evidence: Path | None,
     workers: int | None,
     part: str | None,
     device: str | None,
@@ -62,7 +58,6 @@ def verify_command(
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
     root = root or find_root(Path.cwd())
-    _check_evidence(evidence, base=base, reach=True)
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
     since = of_working_tree(root, base) if base is not None else None
@@ -91,7 +86,7 @@ def verify_command(
                 not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
             )
         )
-    return _finish("verify", suite, part, results, out, _tell_all(since, evidence))
+    return _finish("verify", suite, part, results, out, _tell_all(since))
 
 
 @click.command("ab", cls=ProgramCommand)
@@ -108,7 +103,6 @@ def verify_command(
     help="On a difference, run both again, and name operation and line.",
 )
 @reach_option
-@evidence_option
 @data_option
 @workers_option
 @shard_option
@@ -121,7 +115,6 @@ def ab_command(
     head: str | None,
     closely: bool,
     reach: bool,
-    evidence: Path | None,
     data: Path | None,
     workers: int | None,
     part: str | None,
@@ -142,7 +135,6 @@ def ab_command(
         raise UnusableInput("--shard is for runs; make one with `golden init NAME -- COMMAND`")
     if program and base is None:
         raise UnusableInput("say which version the command is compared with: --base REF")
-    _check_evidence(evidence, base=base, reach=reach)
     if not names and not program and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     if program:
@@ -165,7 +157,7 @@ def ab_command(
             compare_run(run, versions, folder, data=given_data, workers=workers or 1, dense=closely)
             for run in runs
         ]
-    reached = _tell_all(since, evidence)
+    reached = _tell_all(since)
     code = worst([int(result.code) for result in results])
     if len(suite) > 1 or part or out is not None:
         code = _finish("ab", suite, part, results, out, reached)
@@ -180,22 +172,13 @@ def _left_out(verdict: Verdict) -> list[str]:
     return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
 
 
-def _check_evidence(evidence: Path | None, *, base: str | None, reach: bool) -> None:
-    if evidence is not None and (base is None or not reach):
-        raise UnusableInput("--evidence FILE needs --base REF, and not --no-diff-coverage")
-    if evidence is not None:
-        check_writable(evidence)
-
-
-def _tell_all(since: Since | None, file: Path | None) -> Evidence | None:
-    """Print what several runs reached together, and write it for other tools."""
+def _tell_all(since: Since | None) -> Evidence | None:
+    """Print what several runs reached together."""
     if since is None:
         return None
     found = since.evidence()
     if since.files and len(found.runs) > 1:
         click.echo("\n".join(tell(found)))
-    if file is not None:
-        write_whole(file, found.model_dump_json(indent=1) + "\n")
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from golden.trace.errors import ExitCode
 from golden.trace.moments import Moment
@@ -39,23 +39,11 @@ class Compared:
     masked: tuple[str, ...] = ()
 
     def __add__(self, other: Compared) -> Compared:
-        return Compared(
-            self.events + other.events,
-            self.steps + other.steps,
-            self.tensors + other.tensors,
-            self.bytes + other.bytes,
-            self.scalars + other.scalars,
-            self.rng_states + other.rng_states,
-            self.reads + other.reads,
-            self.left_out + other.left_out,
-            self.outputs + other.outputs,
-            self.living + other.living,
-            tuple(dict.fromkeys([*self.uncompared, *other.uncompared])),
-            tuple(dict.fromkeys([*self.places, *other.places])),
-            tuple(dict.fromkeys([*self.unstable, *other.unstable])),
-            tuple(dict.fromkeys([*self.unwatched, *other.unwatched])),
-            tuple(dict.fromkeys([*self.masked, *other.masked])),
-        )
+        sums: dict[str, Any] = {}
+        for each in fields(self):
+            a, b = getattr(self, each.name), getattr(other, each.name)
+            sums[each.name] = a + b if isinstance(a, int) else tuple(dict.fromkeys([*a, *b]))
+        return Compared(**sums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from golden.reach.reached import Reached
 
-_AROUND = 2
 _TYPING = ("typing", "typing_extensions")
 _FLAG = "TYPE_CHECKING"
 
@@ -31,32 +30,17 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """What stands in one place of two texts, with its line on each side; None where a side has nothing."""
-
-    before: int | None
-    left: str
-    after: int | None
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
-    """What two versions of some files have not in common.
-
-    ``passages`` are, by file, the places that differ with a few lines around each, side by side.
-    """
+    """What two versions of some files have not in common."""
 
     before: Changed
     after: Changed
-    passages: Mapping[str, tuple[tuple[Pair, ...], ...]]
 
 
 def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
     """The change of some files below two folders; one that is no text on a side counts as empty there."""
     before: dict[str, frozenset[int]] = {}
     after: dict[str, frozenset[int]] = {}
-    passages: dict[str, tuple[tuple[Pair, ...], ...]] = {}
     for path in files:
         old, new = _read(base / path), _read(head / path)
         left, right = old.splitlines(), new.splitlines()
@@ -69,23 +53,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
         for side, text, lines in ((before, old, gone), (after, new, come)):
             if found := (lines & runnable(compiled(text))) - for_types(text):
                 side[path] = frozenset(found)
-        if path in before or path in after:
-            passages[path] = tuple(_passages(matcher, left, right))
-    return Change(Changed(before), Changed(after), passages)
-
-
-def _passages(matcher: SequenceMatcher[str], old: list[str], new: list[str]) -> list[tuple[Pair, ...]]:
-    found = []
-    for group in matcher.get_grouped_opcodes(_AROUND):
-        pairs: list[Pair] = []
-        for _, i, j, k, m in group:
-            for step in range(max(j - i, m - k)):
-                a, b = i + step, k + step
-                left = (a + 1, old[a]) if a < j else (None, "")
-                right = (b + 1, new[b]) if b < m else (None, "")
-                pairs.append(Pair(*left, *right))
-        found.append(tuple(pairs))
-    return found
+    return Change(Changed(before), Changed(after))
 
 
 def runnable(code: types.CodeType | None) -> frozenset[int]:

@@ -73,22 +73,6 @@ class RunEvidence(_Table):
     after: Lines
 
 
-class Row(_Table):
-    """What stands in one place of both versions, with its lines; null where a side has nothing."""
-
-    before: int | None
-    left: str
-    after: int | None
-    right: str
-
-
-class Passage(_Table):
-    """A place of a file that differs, with a few lines around it."""
-
-    path: str
-    rows: tuple[Row, ...]
-
-
 class Evidence(_Table):
     """What the runs execute of a change.
 
@@ -100,7 +84,6 @@ class Evidence(_Table):
         runs: each run with the lines that it executed.
         before: of the base, in at least one run; null where nothing of the base ran.
         after: of the head, in at least one run.
-        passages: the places that differ, side by side.
     """
 
     format: Literal[1] = 1
@@ -110,7 +93,6 @@ class Evidence(_Table):
     runs: tuple[RunEvidence, ...]
     before: Lines | None
     after: Lines
-    passages: tuple[Passage, ...] = ()
 
     @property
     def sides(self) -> list[tuple[str, Lines]]:
@@ -151,14 +133,6 @@ def evidence(
         runs=tuple(_of_run(run, change, both=both) for run in runs),
         before=_lines(change.before, old) if both else None,
         after=_lines(change.after, new),
-        passages=tuple(
-            Passage(
-                path=path,
-                rows=tuple(Row(before=p.before, left=p.left, after=p.after, right=p.right) for p in pairs),
-            )
-            for path, passages in sorted(change.passages.items())
-            for pairs in passages
-        ),
     )
 
 

@@ -28,7 +28,7 @@ def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None =
         headline=headline(reports),
         look=_look(verdicts),
         runs=[_section(report, f"run-{number}") for number, report in enumerate(reports)],
-        reached=tell(evidence) if evidence is not None and evidence.passages else [],
+        reached=tell(evidence) if evidence is not None and evidence.total else [],
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from golden.check.results import read_results
 from golden.check.since import Since
 from golden.cli import main
 from golden.reach.changed import Change, Changed
@@ -115,16 +116,23 @@ def test_what_only_a_type_checker_reads_can_not_run(
     assert "work.py:" not in out
 
 
+def evidence_of(folder: Path) -> Evidence:
+    """The diff coverage that a command keeps beside its traces."""
+    results = read_results(folder)
+    assert results is not None
+    assert results.evidence is not None
+    return results.evidence
+
+
 def test_several_runs_are_told_together(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the terminal, as data, and in every report of the traces that were kept."""
     (repository / "work.py").write_text(WORK.replace('"never"', '"<b>"').replace("i + 0", "i"))
     (repository / "golden" / "runs" / "broken.toml").write_text(RUN.replace("main.py", "work.py"))
-    evidence = ["--evidence", "evidence.json"]
-    assert main(["ab", "--base", "HEAD", "fit", "again", "broken", "-o", "kept", *evidence]) == 4
+    assert main(["ab", "--base", "HEAD", "fit", "again", "broken", "-o", "kept"]) == 4
     told = "2 of 4 changed lines that can run ran in at least one of 2 runs (base 1 of 2, head 1 of 2)"
     assert f"diff coverage: {told}; nothing is known of 1 runs" in capsys.readouterr().out
 
-    found = Evidence.model_validate_json((repository / "evidence.json").read_text())
+    found = evidence_of(repository / "kept")
     assert (found.base, found.head, found.problem) == ("HEAD", None, "")
     assert found.after.changed == {"work.py": (3, 4)}
     assert found.after.ran == {"work.py": (4,)}
@@ -142,19 +150,14 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     cases = (repository / "cases.xml").read_text()
     assert '<skipped message="did not run: base 3, head 3" />' in cases
 
-    assert main(["ab", "fit", "--evidence", "evidence.json"]) == 2
-    assert "--evidence FILE needs --base REF" in capsys.readouterr().err
-
 
 def test_verify_says_it_of_what_it_runs(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "work.py").write_text(WORK.replace('"never"', '"not once"').replace("i + 0", "i"))
-    assert main(["verify", "--base", "HEAD", "fit", "-o", "kept", "--evidence", "evidence.json"]) == 4
+    assert main(["verify", "--base", "HEAD", "fit", "-o", "kept"]) == 4
     told = "diff coverage: 1 of 2 changed lines that can run ran in this run; HEAD itself was not run\n"
     assert f"{told}  did not run in head: work.py:3\n" in capsys.readouterr().out
-    found = Evidence.model_validate_json((repository / "evidence.json").read_text())
+    found = evidence_of(repository / "kept")
     assert (found.before, found.after.ran) == (None, {"work.py": (4,)})
-    assert main(["verify", "fit", "--evidence", "evidence.json"]) == 2
-    assert "--evidence FILE needs --base REF" in capsys.readouterr().err
 
 
 def test_it_can_be_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
