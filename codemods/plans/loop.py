@@ -73,18 +73,6 @@ def compose_loop(
     )
 
 
-def waiting_loop(analysis: Analysis, function: str, loop: Loop, refused: str) -> LoopMade:
-    """The loop of a plan in which something else, called ``refused``, is refused.
-
-    Raises:
-        TargetError: if the plan asks for something that can't be made.
-    """
-    line = _parts(analysis, function, loop, lambda number: number).loop.lineno
-    return LoopMade(
-        line, refuse("loop-waits", line, f"{refused} is refused, and the loop comes after it"), (), {}
-    )
-
-
 def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
     scopes = analysis.tree.functions(function)
     if len(scopes) != 1:

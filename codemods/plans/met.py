@@ -34,7 +34,7 @@ from codemods.program.walk import read_scopes
 from codemods.rewrites.objects.classes import Met
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
-_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\s*\(\s*(?:path\s*=\s*)?(?:([\w.]*?)\.?(__path__))?")
+_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
 _LISTS = (
     re.compile(rb"\b(glob|iglob|iterdir|listdir|rglob|scandir)\b"),
     re.compile(rb"\b__(file|path)__\b"),
@@ -43,7 +43,6 @@ _LISTS = (
 _BY_PATH = re.compile(rb"\b(spec_from_file_location|SourceFileLoader|load_source|run_path)\b")
 _MODULES = re.compile(rb"\bpy[_-]modules\b")
 _SETTINGS = ("pyproject.toml", "setup.cfg", "setup.py")
-_DYNAMIC = ("dir", "eval", "exec", "globals", "locals", "vars")
 
 
 def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str | None:
@@ -64,7 +63,7 @@ def met_by_new_file(path: Path, module: str, surroundings: Surroundings) -> str 
             found = file_or_none(file, data, surroundings.root)
             line = None if found is None else next(_waiting(found.tree, module, found.package), None)
             if found is not None and line is not None:
-                return f"{found.shown}:{line} tries to import {module}, which would be there"
+                return f"{found.shown}:{line} imports {module}, which would be there"
     return None
 
 
@@ -73,15 +72,9 @@ def lists_modules(file: Path, data: bytes, new: Path) -> bool:
     names.
     """
     folder = new.parent
-    for call, package, told in _WALKS.findall(data):
-        below = [folder, *folder.parents] if call == b"walk_packages" else [folder]
-        if told and not package:
-            listed = file.parent in below
-        elif told:
-            listed = package.rpartition(b".")[2].decode() in [each.name for each in below]
-        else:
-            listed = re.search(rb"\b%b\b" % re.escape(folder.name.encode()), data) is not None
-        if listed:
+    if _WALKS.search(data) is not None:
+        above = file.name == "__init__.py" and file.parent in folder.parents
+        if file.parent == folder or above or folder.name.encode() in data:
             return True
     beside = file.parent == new.parent and file.name != "setup.py"
     return beside and all(pattern.search(data) is not None for pattern in _LISTS)
@@ -98,19 +91,12 @@ def names_met(site: Site) -> Met:
 def _waiting(tree: ast.Module, module: str, package: str) -> Iterator[int]:
     """Lines that import a module if it is there, or look for it."""
     head, _, tail = module.rpartition(".")
-    tried = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Try)
-        for s in node.body
-        for inner in ast.walk(s)
-    }
     for node in ast.walk(tree):
         match node:
-            case ast.Import() if node in tried:
+            case ast.Import():
                 if any(alias.name == module for alias in node.names):
                     yield node.lineno
-            case ast.ImportFrom() if node in tried:
+            case ast.ImportFrom():
                 whole = absolute(node, package)
                 if whole == module or (whole == head and any(alias.name == tail for alias in node.names)):
                     yield node.lineno

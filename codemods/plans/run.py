@@ -30,7 +30,7 @@ from codemods.plans.lift import (
     read_at_calls,
     rows_of,
 )
-from codemods.plans.loop import LoopMade, compose_loop, waiting_loop
+from codemods.plans.loop import LoopMade, compose_loop
 from codemods.plans.model import Loop, Move, Plan, PlanError
 from codemods.plans.moving import move_definitions
 from codemods.plans.report import (
@@ -70,12 +70,10 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
             raise PlanError(f"{path}: {first.name} and {second.name} are one file where case does not count")
     overlay = Overlay(absent, planned)
     report = _chain(plans, base, overlay)
-    rests = set(overlay.rests.values()) - absent
-    expected = absent | overlay.sources | rests | overlay.followers
     for change in report.files:
-        if change.path in expected and not (change.path in rests and _is_strange(change, overlay)):
+        if change.path in absent | overlay.sources | overlay.followers:
             continue
-        if lost := _lost(change):
+        if lost := _lost(change, overlay):
             what = f"{change.shown} exists already and holds {listed(sorted(lost))}"
             raise plans[-1].error(what, change.path.name)
     return replace(
@@ -90,22 +88,10 @@ def root_of(path: Path, root: Path | None) -> Path:
     return (root if root is not None else find_root(path.resolve().parent)).resolve()
 
 
-def _lost(change: FileChange) -> set[str]:
-    """Names that a file defines and that the file which takes its place does not."""
-    if change.before is None:
-        return set()
-    try:
-        before = decode_source(change.before, change.shown)
-    except SourceError:
-        return {"something that is not Python"}
-    return defined_names(before.tree) - defined_names(decode_source(change.after, change.shown).tree)
-
-
-def _is_strange(change: FileChange, overlay: Overlay) -> bool:
-    """Tell whether a file in the place of the rest has nothing that the source or the rest has."""
-    sources = [source for source, rest in overlay.rests.items() if rest == change.path]
-    known = _defined(change.after).union(*(_defined(overlay.found(source)) for source in sources))
-    return known.isdisjoint(_defined(change.before))
+def _lost(change: FileChange, overlay: Overlay) -> set[str]:
+    """Names that a file defines, and neither the file that takes its place nor a source."""
+    kept = _defined(change.after).union(*(_defined(overlay.disk.found(source)) for source in overlay.sources))
+    return _defined(change.before) - kept
 
 
 def _defined(data: bytes | None) -> set[str]:
@@ -113,7 +99,7 @@ def _defined(data: bytes | None) -> set[str]:
     try:
         return set() if data is None else defined_names(decode_source(data, "").tree)
     except SourceError:
-        return set()
+        return {"something that is not Python"}
 
 
 def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
@@ -122,8 +108,6 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
     accepted: list[AcceptedAssumption] = []
     for loaded in plans:
         report = _carry_out(loaded, base, overlay)
-        if report.refused and loaded is not plans[-1]:
-            raise _stopped_by(loaded, plans, report.refused[0])
         if report.refused:
             return report
         stayed += report.imports
@@ -131,18 +115,6 @@ def _chain(plans: Sequence[Loaded], base: Path, overlay: Overlay) -> Report:
         if loaded.plan.rest is not None:
             overlay.rests[base / loaded.plan.source] = base / loaded.plan.root / loaded.plan.rest
     return replace(report, imports=tuple(stayed), accepted=tuple(accepted))
-
-
-def _stopped_by(before: Loaded, plans: Sequence[Loaded], refused: HelperReport) -> PlanError:
-    """A plan can't be carried out: told at the place that asks for it."""
-    later, name = next(
-        (later, name)
-        for later in plans
-        for name in later.plan.after
-        if (later.path.parent / name).resolve() == before.path.resolve()
-    )
-    reason = refused.refusal.reason if refused.refusal else "it was refused"
-    return later.error(f"{name} can't be carried out: {refused.name}: {reason}", name)
 
 
 def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
@@ -167,7 +139,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
         site = site_of(source, layout, overlay)
         moved = move_definitions(loaded, moves, analysis, site, kept, accepted)
         if moved.refused:
-            return Report(_with_loop(moved.rows, loaded, source), ())
+            return Report(moved.rows, ())
         if moved.rows:
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
@@ -184,7 +156,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     rows = (*moved.rows, *rows_of(analysis, request, scope if request.wanted else [], composed))
     report = Report(rows, changes_of(site), tuple(seams))
     if report.refused:
-        return replace(report, helpers=_with_loop(rows, loaded, source))
+        return report
     try:
         if plan.loop is not None:
             rows = (*rows, _loop_row(plan, plan.loop, source, request))
@@ -216,19 +188,6 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
     put_files(request.site, left, composed.files)
     row = _row_of_loop(plan.function, loop, source, composed, line)
     return row if composed.refusal else replace(row, target=layout.shown(target), call_sites=1)
-
-
-def _with_loop(rows: tuple[HelperReport, ...], loaded: Loaded, source: Source) -> tuple[HelperReport, ...]:
-    """The rows of a plan of which something is refused, with one for its loop, which is not tried."""
-    function, loop = loaded.plan.function, loaded.plan.loop
-    if function is None or loop is None:
-        return rows
-    refused = next(row.name for row in rows if row.refusal is not None)
-    try:
-        waiting = waiting_loop(Analysis(source), function, loop, refused)
-    except TargetError as error:
-        raise loaded.error(error, "loop") from None
-    return (*rows, _row_of_loop(function, loop, source, waiting, lambda number: number))
 
 
 def _row_of_loop(

@@ -153,13 +153,6 @@ example(
 """,
 )
 
-rule(
-    "loop-waits",
-    "Another helper or definition of the plan is refused. The loop comes after them all, so it is not tried.",
-    "mend what is refused as its own row says, or take it out of the plan",
-    "",
-)
-
 # What tells how deep the stack is.
 _COUNTS = ("RecursionError", "getrecursionlimit", "setrecursionlimit")
 # What tells where a function was made.
