@@ -24,7 +24,7 @@ from .streams import (
     set_current,
 )
 from .syncs import SYNCS
-from .tensor import ambient
+from .tensor import SimulatedTensor, ambient
 
 NAME = "simulated GPU"
 _TOTAL = 16 << 30
@@ -182,8 +182,13 @@ _tensor_type: Any = torch.set_default_tensor_type
 
 
 @contextlib.contextmanager
-def _backward() -> Iterator[None]:
-    with ambient(CURRENT.device), Backward():
+def _backward(roots: Any) -> Iterator[None]:
+    tensors = roots if isinstance(roots, (tuple, list)) else (roots,)
+    index = next((tensor.number for tensor in tensors if isinstance(tensor, SimulatedTensor)), None)
+    if index is None:
+        yield
+        return
+    with ambient(index), Backward(index):
         yield
 
 

@@ -102,14 +102,14 @@ def backward_node() -> int | None:
     return None if node is None else int(node._sequence_nr())
 
 
-def around_backward(guard: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
-    """Have every backward pass run inside of ``guard()``."""
+def around_backward(guard: Callable[[Any], contextlib.AbstractContextManager[None]]) -> None:
+    """Have every backward pass run inside of ``guard(roots)``."""
     import torch.autograd.graph as graph
 
     original: Any = graph._engine_run_backward
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        with guard():
+        with guard(args[0]):
             return original(*args, **kwargs)
 
     modules: tuple[Any, ...] = (graph, torch.autograd)

@@ -163,7 +163,7 @@ class _Current(threading.local):
     def __init__(self) -> None:
         self.device = 0
         self.streams: dict[int, Stream] = {}
-        self.changes: list[tuple[int, Stream]] = []
+        self.changes: dict[int, list[tuple[int, Stream]]] = {}
         self.backward: list[Stream] | None = None
 
 
@@ -280,23 +280,23 @@ def set_current(stream: Stream) -> None:
     """Make a stream the current one of its device."""
     number = internals.sequence_number()
     if number is not None:
-        CURRENT.changes.append((number, stream))
+        CURRENT.changes.setdefault(stream.index, []).append((number, stream))
     CURRENT.streams[stream.index] = stream
 
 
 def of_operation(index: int) -> Stream:
     """The stream that an operation goes to: in a backward pass, that of the forward operation."""
-    stream, passed = current(index), CURRENT.backward
-    if passed is None or not CURRENT.changes:
+    stream, passed, changes = current(index), CURRENT.backward, CURRENT.changes.get(index)
+    if passed is None or not changes:
         return stream
     node = internals.backward_node()
     if node is None:
         return stream
-    at = bisect.bisect_right(CURRENT.changes, node, key=lambda change: change[0])
+    at = bisect.bisect_right(changes, node, key=lambda change: change[0])
     if node >= 1 << 62:
-        stream = passed[-1]
+        stream = next((one for one in reversed(passed) if one.index == index), stream)
     else:
-        stream = CURRENT.changes[at - 1][1] if at else DEFAULTS[index]
+        stream = changes[at - 1][1] if at else DEFAULTS[index]
     if stream is not passed[-1]:
         # The engine has each node's stream wait for those of the nodes that its gradients come from.
         merge(stream.clock, passed[-1].known())
@@ -307,13 +307,16 @@ def of_operation(index: int) -> Stream:
 class Backward:
     """A backward pass: at its end the current stream waits for all that were used."""
 
+    def __init__(self, index: int) -> None:
+        self._index = index
+
     def __enter__(self) -> None:
         self._outer = CURRENT.backward
-        CURRENT.backward = [current(None)]
+        CURRENT.backward = [current(self._index)]
 
     def __exit__(self, *_: Any) -> None:
         for stream in CURRENT.backward or ():
-            merge(current(None).clock, stream.known())
+            merge(current(self._index).clock, stream.known())
         CURRENT.backward = self._outer
 
 

@@ -239,6 +239,17 @@ def _given_from_host(found: list[torch.Tensor]) -> bool:
     return False
 
 
+def _index_of_call() -> int:
+    """The device for a tensor that torch's own code makes: that of the arguments it was given."""
+    waiting = list(AMBIENT.call[1]) if AMBIENT.call else []
+    for value in waiting:
+        if isinstance(value, SimulatedTensor):
+            return value.number
+        if isinstance(value, (tuple, list)):
+            waiting += value
+    return AMBIENT.index
+
+
 def _memory(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
@@ -290,7 +301,7 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not tensors:
         out = func(*given, **named)
         if operation.makes and AMBIENT.depth and isinstance(out, torch.Tensor):
-            return fresh(out, AMBIENT.index)
+            return fresh(out, _index_of_call())
         if operation.writes and len(operation.returned) == 1 and operation.returned[0] is not None:
             position, name = operation.returned[0]
             return args[position] if position < len(args) else kwargs[name]
@@ -420,7 +431,11 @@ def _copy(func: Any, args: Any, kwargs: Any, given: list[Any], named: Any, where
         stream = of_operation(target.number)
         if RACES.several:
             if from_device:
+                # Between two devices the current streams of both wait for each other.
+                theirs = of_operation(source.number)
+                merge(stream.clock, theirs.known())
                 RACES.access(source.state, stream, False, where)
+                merge(theirs.clock, stream.known())
             RACES.access(target.state, stream, True, where)
         else:
             target.state.write = (stream, stream.seq, where)

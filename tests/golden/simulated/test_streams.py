@@ -22,6 +22,24 @@ c = a + b  # read
 a.add_(1)  # written
 """
 
+TWO_DEVICES = """
+import torch
+policy, host = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4).to("cuda:1")
+with torch.cuda.stream(torch.cuda.Stream(device="cuda:0")):
+    torch.ones(3, device="cuda:0").sum()
+torch.cuda.set_device(1)
+for net, device in ((host, "cuda:1"), (policy, "cpu")):
+    x = torch.ones(8, 4, device=device)
+    net(net(x))[0].square().sum().backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+    assert {parameter.grad.device.type for parameter in net.parameters()} == {device.partition(":")[0]}
+inputs = torch.ones(4, device="cuda:1")
+torch.where(inputs > 0, inputs, 1.0)
+kept = torch.empty(4, device="cuda:0")
+kept.copy_(host.weight.detach()[0] * 2)
+both = kept + host.bias.detach().to("cuda:0")
+"""
+
 TRAINING = """
 import torch
 from torch import nn
@@ -96,3 +114,7 @@ def test_memory_given_back_while_another_stream_uses_it(tmp_path: Path) -> None:
     found = seen(tmp_path / "changed", changed)
     assert lines(changed, found) == {("given", "late")}
     assert "record_stream" in found.races[0].what
+
+
+def test_each_device_has_its_streams_and_a_policy_on_the_cpu_stays_there(tmp_path: Path) -> None:
+    assert seen(tmp_path, TWO_DEVICES, devices=2).races == ()
