@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -238,33 +239,19 @@ def _statements(parts: Parts) -> Refusals:
     """Statements in the loop mean the same in a method."""
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
-    if nested or isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params:
-        yield refuse(
-            "not-understood",
-            node,
-            f"{node.name} is not a plain function at module level",
-            "give the loop a plain function at module level",
-        )
+    lazy = any(use.scope.inside(parts.scope) for use in parts.analysis.tree.lazy)
+    special = isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params
+    if nested or special or lazy:
+        way_out = "give the loop a plain function at module level"
+        yield refuse("not-understood", node, f"{node.name} is not a plain function at module level", way_out)
     for inner in nodes.walk(loop):
         line = getattr(inner, "lineno", loop.lineno)
         if isinstance(inner, ast.ClassDef):
             yield refuse("module-identity", line, f"class {inner.name} is defined here")
         elif isinstance(inner, ast.Global):
             yield refuse("global-write", line, f"{', '.join(inner.names)} is declared global here")
-        elif isinstance(inner, ast.Name) and inner.id == "__class__":
-            yield refuse("class-cell", line, "__class__ is read here")
     for name, line in private_names(loop, "C"):
         yield refuse("class-cell", line, f"{name} means another name inside a class")
-    if "super" in parts.globals:
-        yield refuse("class-cell", parts.globals["super"], "super is used here")
-    for use in parts.analysis.tree.lazy:
-        if use.scope.inside(parts.scope):
-            yield refuse(
-                "not-understood",
-                use.node,
-                f"{use.node.id} is read whenever a type is evaluated",
-                "give the loop a plain function at module level",
-            )
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
@@ -339,62 +326,51 @@ def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _special(parts: Parts, passed: tuple[str, ...]) -> Refusals:
-    """No field has a name that means something to a class."""
-    for name in (*_variables(parts), *passed):
-        if name.startswith("__"):
-            yield refuse("class-cell", parts.loop, f"{name} would be a field of the class")
+    """No name means something to a class."""
+    for name in (*_variables(parts), *passed, *parts.globals):
+        field = name.startswith("__") and name not in ("__name__", "__file__") and name not in dir(builtins)
+        if field or name in ("super", "__class__"):
+            yield refuse("class-cell", parts.loop, f"{name} means something else in a class")
 
 
 def _lifetimes(parts: Parts) -> Refusals:
     """The loop releases nothing that the setup made, and the file does not watch what is released when."""
-    variables = _variables(parts)
+    variables, tree = _variables(parts), parts.analysis.tree
+    found: list[tuple[int, str]] = []
     for node in nodes.walk(parts.loop):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
-            yield refuse("lifetimes", node, f"{node.id} is deleted here")
-    tree = parts.analysis.tree
+            found.append((node.lineno, f"{node.id} is deleted here"))
     for (_, name), binders in tree.binders.items():
         for binder in binders:
-            node, line = binder.node, binder.line
-            if name == "__del__" and isinstance(node, ast.FunctionDef):
-                yield refuse("lifetimes", line, "a class has a finalizer here")
-            elif (imported_path(node, name) or "").partition(".")[0] == "weakref":
-                yield refuse("lifetimes", line, "weak references are used in this file")
+            if name == "__del__" and isinstance(binder.node, ast.FunctionDef):
+                found.append((binder.line, "a class has a finalizer here"))
+            elif (imported_path(binder.node, name) or "").partition(".")[0] == "weakref":
+                found.append((binder.line, "weak references are used in this file"))
     for name in ("getrefcount", "get_objects", "get_referents"):
-        asked = tree.attributes.get(name)
-        if asked is not None:
-            yield refuse("lifetimes", asked, f"{name} is used here")
+        if (asked := tree.attributes.get(name)) is not None:
+            found.append((asked, f"{name} is used here"))
+    for line, what in found:
+        yield refuse("lifetimes", line, what)
 
 
 def _bindings(parts: Parts) -> Refusals:
     """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    for line, what in _unbound(parts):
+        way_out = "bind the variable before the loop, on every path, or end its branches with one that raises"
+        yield refuse("maybe-unbound", line, what, way_out)
+
+
+def _unbound(parts: Parts) -> Iterator[tuple[int, str]]:
+    """Variables that may be unbound when they travel."""
     flow = parts.flow
-    unbound = [name for name in parts.names if _may_lack(parts, flow, name)]
-    if unbound:
-        what = f"{', '.join(unbound)} may be unbound where the loop begins"
-        yield refuse(
-            "maybe-unbound",
-            parts.loop,
-            what,
-            "bind the variable before the loop, on every path, or end its branches with one that raises",
-        )
+    if unbound := [name for name in parts.names if _may_lack(parts, flow, name)]:
+        yield parts.loop.lineno, f"{', '.join(unbound)} may be unbound where the loop begins"
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
-        line = bound[0].line if bound else parts.loop.lineno
         if bound and flow.read_in_tail(name) and not flow.bound_after(name):
-            yield refuse(
-                "maybe-unbound",
-                line,
-                f"{name} may be unbound where the loop ends",
-                "bind the variable before the loop, on every path, or end its branches with one that raises",
-            )
-        if bound and not before and parts.uses(name, "setup"):
-            line = parts.uses(name, "setup")[0].node.lineno
-            yield refuse(
-                "maybe-unbound",
-                line,
-                f"{name} is read here, before the loop binds it",
-                "bind the variable before the loop, on every path, or end its branches with one that raises",
-            )
+            yield bound[0].line, f"{name} may be unbound where the loop ends"
+        if bound and not before and (early := parts.uses(name, "setup")):
+            yield early[0].node.lineno, f"{name} is read here, before the loop binds it"
 
 
 def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:

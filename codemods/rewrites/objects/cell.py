@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting, Need
@@ -132,30 +133,28 @@ def _problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
     seen = seen_early(analysis.tree, owner)
     if seen is not None:
         yield refuse("dynamic-names", seen, f"{seen.id} is used here, and {name} would be no variable")
-    at = own_statements(owner)[0]
-    yield from _binding_problem(analysis, name, owner)
-    yield from _text_problem(analysis, name, owner)
-    yield from _unbound_problem(analysis, name, owner)
+    for node, what in chain(_bound(analysis, name, owner), _read(analysis, name, owner)):
+        yield refuse("layout", node, what)
+    for node, what in _unbound(analysis, name, owner):
+        way_out = "bind the variable first thing in the outer function, and don't delete it"
+        yield refuse("maybe-unbound", node, what, way_out)
+
+
+def _bound(analysis: Analysis, name: str, owner: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """Places where a variable is bound and an attribute can't be, or where the object can't be made."""
+    source, tree = analysis.source, analysis.tree
     # The object is made in a line of its own, first thing in the function.
-    if not has_room_above(analysis.source, at) or is_followed(analysis.source, at):
-        yield refuse("layout", at, f"an object for {name} can't be made in a line of its own here")
-
-
-def _binding_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
-    tree = analysis.tree
+    at = own_statements(owner)[0]
+    if not has_room_above(source, at) or is_followed(source, at):
+        yield at, f"an object for {name} can't be made in a line of its own here"
     for binder in tree.binders.get((owner, name), []):
-        if not _assignable(analysis, binder):
-            yield refuse("layout", binder.line, f"{name} is bound here, where an attribute can't be")
-    for node in ast.walk(owner.node):
-        match node:
-            case ast.AnnAssign(target=ast.Name(id=annotated)) if annotated == name:
-                yield refuse("layout", node, f"{name} is annotated here")
-    for use in tree.uses.get((owner, name), []):
-        for scope in use.scope.ancestors():
-            if scope is owner:
-                break
-            if scope.kind == "class":
-                yield refuse("layout", use.node, f"{name} is used in a class body here")
+        annotated = isinstance(tree.parents.get(binder.node), ast.AnnAssign)
+        if annotated or not _assignable(analysis, binder):
+            yield binder.node, f"{name} is bound here, where an attribute can't be"
+    for statement, _ in tree.declared.get((owner, name), []):
+        line = source.lines[statement.lineno - 1]
+        if line.strip() != source.segment(statement).strip() and ";" in line:
+            yield statement, "this declaration shares its line"
 
 
 def _assignable(analysis: Analysis, binder: Binder) -> bool:
@@ -168,33 +167,29 @@ def _assignable(analysis: Analysis, binder: Binder) -> bool:
     return not isinstance(parent, ast.NamedExpr) and binder.scope.kind != "class"
 
 
-def _text_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
-    source, tree = analysis.source, analysis.tree
-    in_text = {use.position for use in tree.uses.get((owner, name), []) if use.in_text}
-    nodes = [use.node for use in tree.uses.get((owner, name), [])]
+def _read(analysis: Analysis, name: str, owner: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """Places where a variable stands and an attribute can't."""
+    tree = analysis.tree
+    uses = tree.uses.get((owner, name), [])
+    in_text = {use.position for use in uses if use.in_text}
+    nodes = [use.node for use in uses]
     nodes += [b.node for b in tree.binders.get((owner, name), []) if isinstance(b.node, ast.Name)]
     for node in nodes:
         if not can_be_attribute(analysis, node, in_text=(node.lineno, node.col_offset) in in_text):
-            yield refuse("layout", node, f"{name} can't be written as an attribute here")
-    for statement, _ in tree.declared.get((owner, name), []):
-        line = source.lines[statement.lineno - 1]
-        if line.strip() != source.segment(statement).strip() and ";" in line:
-            yield refuse("layout", statement, "this declaration shares its line")
+            yield node, f"{name} can't be written as an attribute here"
+    for use in uses:
+        if any(scope.kind == "class" and scope.inside(owner) for scope in use.scope.ancestors()):
+            yield use.node, f"{name} is used in a class body here"
 
 
-def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
-    """Every read finds the variable bound, and nothing unbinds it."""
+def _unbound(analysis: Analysis, name: str, owner: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """Places where a read may find the variable unbound, or that unbind it."""
     tree, flow = analysis.tree, analysis.flow(owner)
-    if flow.unbinds(name) or any(binder.deletes for binder in tree.binders.get((owner, name), [])):
-        line = max(b.line for b in tree.binders[owner, name])
-        yield refuse(
-            "maybe-unbound",
-            line,
-            f"{name} is deleted somewhere",
-            "bind the variable first thing in the outer function, and don't delete it",
-        )
+    binders = tree.binders.get((owner, name), [])
+    if flow.unbinds(name) or any(binder.deletes for binder in binders):
+        yield max(binders, key=lambda each: each.line).node, f"{name} is deleted somewhere"
     reads = [(use.scope, use.node) for use in tree.uses.get((owner, name), []) if use.written]
-    for binder in tree.binders.get((owner, name), []):
+    for binder in binders:
         if isinstance(tree.parents.get(binder.node), ast.AugAssign) and isinstance(binder.node, ast.Name):
             reads.append((binder.scope, binder.node))
     everywhere = Lifting(analysis, set(), {})
@@ -202,9 +197,4 @@ def _unbound_problem(analysis: Analysis, name: str, owner: Scope) -> Refusals:
         for place in everywhere.places(scope, node, owner):
             if not (flow.knows(place.node) and flow.bound_at(place.node, name)):
                 line = getattr(place.node, "lineno", node.lineno)
-                yield refuse(
-                    "maybe-unbound",
-                    line,
-                    f"{name} may be unbound when line {line} is reached",
-                    "bind the variable first thing in the outer function, and don't delete it",
-                )
+                yield place.node, f"{name} may be unbound when line {line} is reached"
