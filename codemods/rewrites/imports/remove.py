@@ -6,12 +6,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import partial
 
 from codemods.program.source import Source
-from codemods.rewrites.imports.unneeded import Alias
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import without_names
+
+ImportNode = ast.Import | ast.ImportFrom
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One name that an import statement of the file binds."""
+
+    statement: ImportNode
+    number: int
+    name: str
 
 
 def mark_imports(source: Source, statements: Collection[ast.stmt]) -> str:

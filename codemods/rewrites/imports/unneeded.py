@@ -10,37 +10,25 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 
-from codemods.program import nodes
 from codemods.program.annotations import quoted_in
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import bound_name
 from codemods.program.loading import Run
-from codemods.program.scopes import ScopeTree
+from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
+from codemods.program.scopes import ScopeTree, Use
 from codemods.program.source import Source
 from codemods.program.surroundings import Surroundings
 from codemods.program.texts import mentions
 from codemods.program.walk import read_scopes
+from codemods.rewrites.imports.remove import Alias, ImportNode, drop_imports
 
-ImportNode = ast.Import | ast.ImportFrom
-# Code that has these names, or asks for these attributes, may read any name of its module.
-_NAMES = frozenset(["eval", "exec", "globals"])
-_ATTRIBUTES = frozenset(["__builtins__", "__dict__", "__globals__", "f_globals", "f_locals", "modules"])
-_BARE = frozenset(["dir", "locals", "vars"])
+# Code that asks for these attributes may read any name of its module.
+_ATTRIBUTES = frozenset(["__builtins__", "__dict__", "__globals__", "f_globals", "f_locals"])
 _MARK = re.compile(
     r"#\s*noqa(?!\s*:)|#\s*noqa\s*:.*\bF401\b|unused-import|noinspection\s+PyUnresolved", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """One name that an import statement of the file binds."""
-
-    statement: ImportNode
-    number: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +107,11 @@ class Left:
         look = self.around.look()
         if look is not None:
             return str(look)
-        found = nodes.walk(self.now.tree)
-        called = {node.func for node in found if isinstance(node, ast.Call)}
-        for node in found:
-            match node:
-                case ast.Name(id=name) if name in _NAMES:
-                    return f"line {node.lineno} uses {name}, which may read any name"
-                case ast.Attribute(attr=name) if name in _ATTRIBUTES and node not in called:
-                    return f"line {node.lineno} uses {name}, which may read any name"
-                case ast.ImportFrom(module="sys", names=names) if any(n.name == "modules" for n in names):
-                    return f"line {node.lineno} takes sys.modules, through which any name may be read"
         tree = read_scopes(self.now)
-        for use in (use for name in _BARE for use in tree.uses.get((tree.module, name), ())):
-            # In a function they see its variables alone.
-            inside = use.scope.space.kind in ("function", "lambda")
-            if use.call is not None and not use.call.args and not inside:
-                return f"line {use.node.lineno} calls {use.node.id}(), which may read any name"
-        return None
+        asking = [(use.node, name) for name, use in evaluating(tree) if _asks(tree, name, use)]
+        found = [(getattr(node, "lineno", 1), name) for node, name in (*asking, *reaching(tree))]
+        found += [(line, name) for name, line in tree.attributes.items() if name in _ATTRIBUTES]
+        return next((f"line {line} uses {name}, which may read any name" for line, name in found), None)
 
     def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
         """Why somebody else needs one name."""
@@ -183,7 +159,7 @@ class Left:
             reason = f"{min(full.back)} imports this file back while it loads"
             return [], [self._kept(alias, reason) for alias in gone]
         while gone:
-            lost = _first_difference(full, loading(without(self.now.tree, gone)))
+            lost = _first_difference(full, loading(ast.parse(drop_imports(self.now, gone))))
             if lost is None:
                 break
             line, reason, module = lost
@@ -196,6 +172,13 @@ class Left:
 
     def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
         return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
+
+
+def _asks(tree: ScopeTree, name: str, use: Use) -> bool:
+    """Tell whether a builtin is not handed what it looks at, or sees variables of a function alone."""
+    if use.call is not None and sees_given_only(use.call, EVALUATORS[name]):
+        return False
+    return name in ("eval", "exec", "globals") or use.scope.space is tree.module
 
 
 def _given(alias: Alias) -> ast.alias:
@@ -229,32 +212,6 @@ def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
             isinstance(statement, ast.ImportFrom) and statement.module != "__future__"
         ):
             yield statement
-
-
-def without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
-    """A module without some aliases; blocks for type checkers that hold nothing then are left out, too."""
-    numbers: dict[ast.stmt, set[int]] = {}
-    for alias in gone:
-        numbers.setdefault(alias.statement, set()).add(alias.number)
-
-    def thinned(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-        for statement in statements:
-            cut = numbers.get(statement)
-            if cut is not None and isinstance(statement, (ast.Import, ast.ImportFrom)):
-                made = copy(statement)
-                made.names = [name for number, name in enumerate(statement.names) if number not in cut]
-                if made.names:
-                    yield made
-            elif isinstance(statement, ast.If) and any(inner in numbers for inner in statement.body):
-                block = copy(statement)
-                block.body = list(thinned(statement.body))
-                if block.body or block.orelse:
-                    block.body = block.body or [ast.Pass()]
-                    yield block
-            else:
-                yield statement
-
-    return ast.Module(list(thinned(tree.body)), tree.type_ignores)
 
 
 # Who reads a name
