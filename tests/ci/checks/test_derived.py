@@ -12,7 +12,7 @@ from golden.trace.trace import Trace
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PLAN = ROOT / "codemods" / "plans" / "03_engine.toml"
 RUN = """\
 description = "Hosts in which seeds grow, as briefly as that can be"

@@ -20,7 +20,7 @@ from golden.trace.trace import load_trace
 from tests.golden.project import PLAIN, PLAIN_RUN, RUN, Project
 from tests.golden.traces import write_trace
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def alive(mark: str) -> list[str]:

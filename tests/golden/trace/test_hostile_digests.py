@@ -288,7 +288,7 @@ def test_a_tensor_may_take_another_form_between_steps(form: str, where: Where) -
 
 UNREADABLE = """
 import torch
-from tests.golden.test_hostile_digests import Opaque
+from tests.golden.trace.test_hostile_digests import Opaque
 
 weight = torch.nn.Parameter(torch.ones(2))
 optimizer = torch.optim.SGD([weight], 0.1)

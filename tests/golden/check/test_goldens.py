@@ -13,7 +13,7 @@ from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 from tests.golden.traces import write_trace
 
-FIXTURES = Path(__file__).parents[2] / "golden" / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "golden" / "fixtures"
 
 
 def own_golden(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from codemods.plans.derive import derive_tree, run_afresh
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PLANS = ROOT / "codemods" / "plans"
 
 
