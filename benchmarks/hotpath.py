@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import sysconfig
 import tempfile
@@ -80,7 +79,7 @@ def _over(paths: list[str], repeat: int) -> None:
         runs = {
             "parse": ["-c", PARSE, *paths],
             "ruff check": ["-m", "ruff", "check", "--isolated", "--no-cache", "--quiet", *paths],
-            "cold": ["-m", "codemods.hotpath", *paths, "--quiet", "--no-cache", "--exit-zero"],
+            "cold": ["-m", "codemods.hotpath", *paths, "--quiet", "--exit-zero"],
         }
         least = dict.fromkeys(runs, float("inf"))
         memory = dict.fromkeys(runs, 0.0)
@@ -133,27 +132,11 @@ def main() -> None:
         tree = Path(name) / "tree"
         tree.mkdir()
         files, lines = build(tree, options.files, options.lines, options.trainers)
-        cache = Path(name) / "cache"
-        check = ["-m", "codemods.hotpath", str(tree), "--quiet", "--cache-dir", str(cache)]
-        changed = max((tree / "trainer_0").rglob("*.py"), key=lambda path: path.stat().st_size)
-        text = changed.read_text()
-
-        def cold() -> float:
-            shutil.rmtree(cache, ignore_errors=True)
-            return cpu_seconds(check, Path(name))
-
-        def edited() -> float:
-            changed.write_text(f"{text}# {os.urandom(8).hex()}\n")
-            seconds = cpu_seconds(check, Path(name))
-            changed.write_text(text)
-            return seconds
-
+        check = ["-m", "codemods.hotpath", str(tree), "--quiet"]
         runs: dict[str, Callable[[], float]] = {
             "start": lambda: cpu_seconds(["-m", "codemods.hotpath", "--explain", "HP001"], Path(name)),
             "parse": lambda: cpu_seconds(["-c", PARSE, str(tree)], Path(name)),
-            "cold": cold,
-            "warm": lambda: cpu_seconds(check, Path(name)),
-            "one file changed": edited,
+            "check": lambda: cpu_seconds(check, Path(name)),
         }
         least = dict.fromkeys(runs, float("inf"))
         for _ in range(options.repeat):

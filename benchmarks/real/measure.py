@@ -183,7 +183,7 @@ def _verdict(row: dict[str, Any] | None) -> str:
 
 def _places(root: Path) -> list[str]:
     """A line for each function and code with places that stall the device: how often, by heat."""
-    answer = run("hotpath", [root, "--root", root, "--no-cache", "--heat", "all", "--allow-no-loops"])
+    answer = run("hotpath", [root, "--root", root, "--heat", "all", "--allow-no-loops"])
     if answer.document is None:
         return [f"places all: {answer.failed}"]
     counts: Counter[tuple[str, str, str, str]] = Counter()

@@ -1,11 +1,10 @@
-"""Check files, or the same files of a git commit; unchanged ones are answered from the cache."""
+"""Check files, or the same files of a git commit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from codemods.hotpath.cache import Cache
 from codemods.hotpath.config import Config, read_config
 from codemods.hotpath.results import Report
 from codemods.hotpath.trees import File, read_commit, read_files, root_of, with_text
@@ -16,19 +15,17 @@ def check(
     config: Config | None = None,
     *,
     root: Path | None = None,
-    cache: Path | None = None,
 ) -> Report:
     """Find what stalls the device in the hot loops of some files and folders.
 
-    Without a configuration that of the project's ``pyproject.toml`` counts; without ``cache``, a folder,
-    nothing is kept.
+    Without a configuration that of the project's ``pyproject.toml`` counts.
 
     Raises:
         SourceError: for a path that is not there, a file that is not Python, a wrong configuration.
     """
     base = root_of(paths) if root is None else root
     settings = read_config(base) if config is None else config
-    return check_files(read_files(paths, base, settings.exclude), settings, cache=cache)
+    return check_files(read_files(paths, base, settings.exclude), settings)
 
 
 def check_text(
@@ -38,14 +35,11 @@ def check_text(
     config: Config | None = None,
     *,
     root: Path | None = None,
-    cache: Path | None = None,
 ) -> Report:
     """The same with other content for one file, which may not be there yet; ``paths`` are read beside it."""
     base = root_of([path]) if root is None else root
     settings = read_config(base) if config is None else config
-    return check_files(
-        with_text(read_files(paths, base, settings.exclude), path, data, base), settings, cache=cache
-    )
+    return check_files(with_text(read_files(paths, base, settings.exclude), path, data, base), settings)
 
 
 def check_commit(
@@ -54,22 +48,15 @@ def check_commit(
     config: Config | None = None,
     *,
     root: Path | None = None,
-    cache: Path | None = None,
 ) -> Report:
     """The same of the files that a git commit has at these paths; raises as `check`."""
     base = root_of(paths) if root is None else root
     settings = read_config(base) if config is None else config
-    return check_files(read_commit(reference, paths, base, settings.exclude), settings, cache=cache)
+    return check_files(read_commit(reference, paths, base, settings.exclude), settings)
 
 
-def check_files(files: Sequence[File], config: Config, *, cache: Path | None = None) -> Report:
+def check_files(files: Sequence[File], config: Config) -> Report:
     """The same of files that were read."""
-    kept = None if cache is None else Cache(cache, files, config)
-    report = None if kept is None else kept.load()
-    if report is None:
-        from codemods.hotpath.engine import analyse
+    from codemods.hotpath.engine import analyse
 
-        report = analyse(files, config)
-        if kept is not None:
-            kept.store(report)
-    return report
+    return analyse(files, config)

@@ -30,9 +30,9 @@ _GONE = {
     "--owner": "baselines have no owners; leave it out",
     "--not-followed": "--output-format json lists these calls as not_followed",
     "--statistics": "--output-format json has every finding to count",
-    "--cache-dir": "the cache is .hotpath_cache in the project; --no-cache switches it off",
+    "--cache-dir": "nothing is cached; leave it out",
+    "--no-cache": "nothing is cached; leave it out",
 }
-CACHE = ".hotpath_cache"
 
 
 class Exit(enum.IntEnum):
@@ -75,7 +75,6 @@ class _Asked:
     allow_no_loops: bool
     exit_zero: bool
     root: Path | None
-    no_cache: bool
     code: str | None
 
 
@@ -121,7 +120,6 @@ class _Asked:
 @click.option(
     "--root", type=click.Path(path_type=Path), help="The project (default: that of the first PATH)."
 )
-@click.option("--no-cache", is_flag=True, help=f"Neither read nor write {CACHE} in the project.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a code and exit.")
 def command(**given: Any) -> int:
     """The options, turned into a check and its rendering."""
@@ -143,20 +141,19 @@ def command(**given: Any) -> int:
         asked.select,
         asked.ignore,
     )
-    cache = None if asked.no_cache else project / CACHE
     held: dict[str, list[str]] = {}
     if piped is not None:
         data = sys.stdin.buffer.read()
         held[shown_path(piped, os.path.realpath(project))] = data.decode("utf-8", "replace").splitlines()
-        report = check_text(data, piped, others, config, root=project, cache=cache)
+        report = check_text(data, piped, others, config, root=project)
     else:
-        report = check(paths, config, root=project, cache=cache)
+        report = check(paths, config, root=project)
     if asked.measured is not None:
         return _measured(report, asked.measured, exit_zero=asked.exit_zero)
     if asked.update_baseline:
         return _update(report, _baseline_path(asked.baseline, config, project), asked.reason)
     if asked.base is not None:
-        before = check_commit(asked.base, paths, config, root=project, cache=cache)
+        before = check_commit(asked.base, paths, config, root=project)
         comparison = compare(report, before, against=asked.base)
     else:
         comparison = compare(report, _read_baseline(asked.baseline, config, project))

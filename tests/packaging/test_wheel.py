@@ -115,7 +115,7 @@ def test_the_base_runs_the_static_half_and_names_the_extra_of_the_rest(
     done = base.run("codemods", "extract", "helpers.py", "--write", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert "def _scaled(value, *, rate)" in (project / "helpers.py").read_text()
-    for command in (("audit", "helpers.py"), ("hotpath", "helpers.py", "--no-cache", "--allow-no-loops")):
+    for command in (("audit", "helpers.py"), ("hotpath", "helpers.py", "--allow-no-loops")):
         done = base.run("codemods", *command, cwd=project)
         assert (done.returncode, done.stderr) == (0, "")
     for program, arguments, extra in (
@@ -152,7 +152,7 @@ def test_the_base_works_at_its_floors(wheel: Path, project: Path, tmp_path: Path
         "extract --explain value-use": 0,
         "extract --plan plan.toml --write": 0,
         "audit helpers.py": 0,
-        "hotpath helpers.py --no-cache --allow-no-loops": 0,
+        "hotpath helpers.py --allow-no-loops": 0,
     }.items():
         done = floors.run("codemods", *words.split(), cwd=project)
         assert (done.returncode, "Traceback" in done.stderr) == (status, False), (words, done)

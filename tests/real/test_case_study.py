@@ -113,7 +113,7 @@ def test_hotpath_finds_as_many_new_places_after_the_split_as_the_page_says(
     """A baseline made before the split is held against the tree after it."""
     tree = tmp_path / "tree"
     shutil.copytree(studied, tree)
-    where = ["src", "--root", ".", "--no-cache", "--baseline", str(tmp_path / "baseline.toml")]
+    where = ["src", "--root", ".", "--baseline", str(tmp_path / "baseline.toml")]
     hotpath = [sys.executable, "-m", "codemods.hotpath", *where]
     environment = {"PYTHONPATH": str(ROOT)}
     options: dict[str, Any] = {"cwd": tree, "env": environment, "capture_output": True, "text": True}

@@ -31,8 +31,8 @@ class Project:
         (self.root / "pyproject.toml").write_text(f"[tool.codemods.hotpath]\n{dedent(text)}")
 
     def run(self, *arguments: str) -> int:
-        """The command's exit status; the cache is not used."""
-        return main([str(self.root), "--no-cache", *arguments])
+        """The command's exit status."""
+        return main([str(self.root), *arguments])
 
     def git(self, *arguments: str) -> None:
         """Run git in the project."""

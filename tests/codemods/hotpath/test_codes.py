@@ -63,7 +63,7 @@ def test_the_way_out_fits_the_loop(tmp_path: Path, capsys: pytest.CaptureFixture
     envs = steps.replace("for x in loader", "for env_idx in range(4)").replace("model(x)", "model(env_idx)")
     for text, out in ((steps, CODES["HP001"].per_step), (envs, CODES["HP001"].instead)):
         (tmp_path / "train.py").write_text(text)
-        assert main([str(tmp_path), "--root", str(tmp_path), "--no-cache"]) == 1
+        assert main([str(tmp_path), "--root", str(tmp_path)]) == 1
         assert f"= instead: {out}\n" in capsys.readouterr().out
     in_steps = [code.per_step or code.instead for code in CODES.values() if not code.code.startswith("HP9")]
     assert not any("environment" in text or "fence" in text for text in in_steps)

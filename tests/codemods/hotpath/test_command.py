@@ -1,4 +1,4 @@
-"""The command: what it prints in each format, its exit statuses, its configuration, its cache."""
+"""The command: what it prints in each format, its exit statuses, its configuration."""
 
 import io
 import json
@@ -156,7 +156,7 @@ def test_every_format_has_the_same_status(trainer: Project, output_format: str) 
 
 
 def test_one_command_for_all(trainer: Project) -> None:
-    assert codemods(["hotpath", str(trainer.root), "--no-cache"]) == 1
+    assert codemods(["hotpath", str(trainer.root)]) == 1
 
 
 def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
@@ -183,7 +183,8 @@ def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
         ((".", "--owner", "me"), "--owner is gone: baselines have no owners; leave it out"),
         ((".", "--not-followed"), "--not-followed is gone: --output-format json lists"),
         ((".", "--statistics"), "--statistics is gone: --output-format json has"),
-        ((".", "--cache-dir", "x"), "--cache-dir is gone: the cache is .hotpath_cache"),
+        ((".", "--cache-dir", "x"), "--cache-dir is gone: nothing is cached; leave it out"),
+        ((".", "--no-cache"), "--no-cache is gone: nothing is cached; leave it out"),
         ((".", "--output-format", "junit"), "'junit' is not one of 'text', 'json', 'github', 'sarif'"),
         ((".", "--measured", "missing.json"), "missing.json: can't be read"),
     ],
@@ -394,33 +395,6 @@ def test_knobs() -> None:
     }
 
 
-def test_cache_gives_the_same_and_notices_changes(trainer: Project, capsys: Capture) -> None:
-    run = [str(trainer.root), "--output-format", "json"]
-    outputs = []
-    for _ in range(2):
-        assert main(run) == 1
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
-    (entry,) = (trainer.root / ".hotpath_cache").glob("*.json")
-    trainer.write(train=TRAIN.replace(".item()", ""))
-    assert main(run) == 0
-    trainer.write(train=TRAIN)
-    entry.write_text("{")
-    assert main(run) == 1
-    trainer.configure('ignore = ["HP001"]')
-    assert main(run) == 0
-
-
-def test_cache_is_used(trainer: Project, capsys: Capture) -> None:
-    run = [str(trainer.root), "--quiet"]
-    main(run)
-    (entry,) = (trainer.root / ".hotpath_cache").glob("*.json")
-    entry.write_text(entry.read_text().replace("value.item()", "cached.item()"))
-    capsys.readouterr()
-    main(run)
-    assert "`cached.item()`" in capsys.readouterr().out
-
-
 def test_measured_syncs_confirm_rows_and_show_what_is_missed(
     trainer: Project, capsys: Capture, tmp_path: Path
 ) -> None:
@@ -502,7 +476,7 @@ def test_codes_ignored_in_some_files(project: Project, capsys: Capture) -> None:
 def test_standard_input(project: Project, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     project.write(train="def run(envs):\n    pass\n", helpers="def read(env):\n    return env.loss.item()\n")
     text = "from helpers import read\n\n\ndef run(envs):\n    for env in envs:\n        read(env)\n"
-    file, root = str(project.root / "train.py"), ["--root", str(project.root), "--no-cache"]
+    file, root = str(project.root / "train.py"), ["--root", str(project.root)]
     _pipe(monkeypatch, text)
     assert main(["-", str(project.root), "--stdin-filename", file, *root]) == 1
     out = capsys.readouterr().out
