@@ -1,25 +1,18 @@
-"""What a file does with namespaces that its own globals may be among: ``globals()``, ``sys.modules``; and the
-ways to these, and to the builtins that see variables by name, but their plain names.
-"""
+"""Where a file asks for names that only a run tells: `globals`, `eval`, `sys.modules`, the builtins."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from codemods.program import nodes
-from codemods.program.imports import imported_path
-from codemods.program.nodes import called_name, head_of
+from codemods.program.nodes import called_name
 from codemods.program.scopes import ScopeTree, Use, dotted
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The one name that a namespace is asked for; ``computed``: the text is what the name begins with."""
-
-    text: str
-    computed: bool
+# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
+EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
+_MODULES = ("builtins", "sys")
+_NAMES = frozenset([*EVALUATORS, "modules"])
 
 
 def sees_given_only(call: ast.Call, allowed: int) -> bool:
@@ -43,29 +36,46 @@ def key_asked(tree: ScopeTree, space: ast.expr) -> ast.expr | None:
     return None
 
 
-def name_asked(tree: ScopeTree, space: ast.expr) -> Asked | None:
-    """What name a namespace is asked for, if it is only read and the text tells it or its beginning."""
-    key = key_asked(tree, space)
-    if isinstance(key, ast.Constant):
-        return Asked(str(key.value), False)
-    head = head_of(key) if key is not None else ""
-    return Asked(head, True) if head else None
+def evaluating(tree: ScopeTree) -> Iterator[tuple[str, Use]]:
+    """Where the file uses `EVALUATORS` by their names."""
+    for name in EVALUATORS:
+        if (tree.module, name) not in tree.binders:
+            yield from ((name, use) for use in tree.uses.get((tree.module, name), ()))
 
 
-def heads(tree: ScopeTree) -> frozenset[str]:
-    """Beginnings of names for which the file asks its globals, or anything."""
-    return tree.once("heads", lambda: frozenset(_heads(tree)))
+def reaching(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Where it gets at them, or may list the names of its module, in other ways."""
+    return tree.once("reaching", lambda: list(_reached(tree)))
 
 
-def _heads(tree: ScopeTree) -> Iterator[str]:
-    for use in tree.uses.get((tree.module, "globals"), ()):
-        asked = name_asked(tree, use.call) if use.call is not None else None
-        if asked is not None and asked.computed:
-            yield asked.text
-    for name in ("getattr", "hasattr"):
-        for use in tree.uses.get((tree.module, name), ()):
-            if use.call is not None and len(use.call.args) > 1 and (head := head_of(use.call.args[1])):
-                yield head
+def _reached(tree: ScopeTree) -> Iterator[tuple[ast.AST, str]]:
+    """Attributes of the two modules, what is imported from them, and the builtins as a whole."""
+    if not any(word in tree.source.text for word in ("builtins", "modules", "__self__")):
+        return
+    for node in nodes.walk(tree.source.tree):
+        match node:
+            case ast.Attribute(value, attr) if attr in _NAMES:
+                base = dotted(tree, tree.scope_of(node), value)
+                if base in _MODULES and (attr != "modules" or _may_list(tree, node)):
+                    yield node, f"{base}.{attr}"
+            case ast.Attribute(ast.Name(name), "__self__") if tree.is_builtin(tree.scope_of(node), name):
+                yield node, "builtins"
+            case ast.ImportFrom(module=module, names=names) if module in _MODULES:
+                for alias in names:
+                    if alias.name in _NAMES or alias.name == "*":
+                        yield node, f"{module}.{alias.name}"
+            case ast.Attribute(attr="__builtins__" | "f_builtins" | "builtins") | ast.Constant("builtins"):
+                yield node, "builtins"
+            case ast.Name() if node.id == "__builtins__" or _is_whole(tree, node):
+                yield node, "builtins"
+
+
+def _is_whole(tree: ScopeTree, node: ast.Name) -> bool:
+    """Whether the module of the builtins is used otherwise than to take a name from it."""
+    if isinstance(node.ctx, ast.Load) and dotted(tree, tree.scope_of(node), node) == "builtins":
+        parent = tree.parents[node]
+        return not isinstance(parent, ast.Attribute) or parent.attr.startswith("__")
+    return False
 
 
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
@@ -82,96 +92,6 @@ def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
             call = tree.parents[parent]
             return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
     return True
-
-
-# Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
-EVALUATORS = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1, "globals": -1}
-_MODULES = ("builtins", "sys")
-_NAMES = frozenset([*EVALUATORS, "modules"])
-_BUILTINS = frozenset(["__builtin__", "__builtins__", "builtins"])
-# Attributes that are the module of the builtins, or its namespace.
-_HOLDING = frozenset(["__builtins__", "builtins", "f_builtins"])
-_IMPORTING = frozenset(["__import__", "import_module"])
-# What takes a module and the name of one of its attributes, by its own last name.
-_BY_NAME = frozenset(["delattr", "getattr", "hasattr", "object", "setattr"])
-
-
-def evaluating(tree: ScopeTree) -> Iterator[tuple[str, Use]]:
-    """Where the file uses `EVALUATORS` by their names."""
-    for name in EVALUATORS:
-        if (tree.module, name) not in tree.binders:
-            yield from ((name, use) for use in tree.uses.get((tree.module, name), ()))
-
-
-def reaching(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
-    """Where it gets at them, or may list the names of its module, in other ways."""
-    return tree.once(
-        "reaching",
-        lambda: [
-            (node, path) for node, path in _reached(tree) if path != "sys.modules" or _may_list(tree, node)
-        ],
-    )
-
-
-def _reached(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
-    """Attributes, imports and looks by names that only a run tells."""
-    found = list(_attributes(tree))
-    for binders in tree.binders.values():
-        for binder in binders:
-            if isinstance(binder.node, ast.ImportFrom) and binder.node.module in _MODULES:
-                for alias in binder.node.names:
-                    if alias.name in _NAMES or alias.name == "*":
-                        found.append((binder.node, f"{binder.node.module}.{alias.name}"))
-    found += [(node, "builtins") for node in _holders(tree) if not _plain(tree, node)]
-    return found
-
-
-def _attributes(tree: ScopeTree) -> Iterator[tuple[ast.AST, str]]:
-    if not _NAMES & tree.attributes.keys():
-        return
-    for node in nodes.walk(tree.source.tree):
-        if isinstance(node, ast.Attribute) and node.attr in _NAMES:
-            base = dotted(tree, tree.scope_of(node), node.value)
-            if base in _MODULES:
-                yield node, f"{base}.{node.attr}"
-
-
-def _holders(tree: ScopeTree) -> Iterator[ast.expr]:
-    """Expressions that give the module of the builtins, or its namespace."""
-    for (owner, name), uses in tree.uses.items():
-        binders = tree.binders.get((owner, name), ())
-        implicit = name == "__builtins__" and not binders
-        if implicit or any(imported_path(binder.node, name) in _BUILTINS for binder in binders):
-            yield from (use.node for use in uses if use.written)
-    attributes, named = tree.attributes.keys(), "builtins" in tree.strings
-    if not named and not (_HOLDING | {"__self__"}) & attributes:
-        return
-    for node in nodes.walk(tree.source.tree):
-        match node:
-            case ast.Attribute(attr="__self__", value=ast.Name(name) as function):
-                if tree.is_builtin(tree.scope_of(function), name):
-                    yield node
-            case ast.Attribute(attr=name) if name in _HOLDING:
-                yield node
-            case ast.Call(args=[ast.Constant("builtins"), *_]) if nodes.called_name(node) in _IMPORTING:
-                yield node
-            case ast.Subscript(slice=ast.Constant("builtins")):
-                yield node
-
-
-def _plain(tree: ScopeTree, node: ast.expr) -> bool:
-    """Whether the builtins are only asked for one whose name the text tells, and that sees no variables."""
-    parent = tree.parents[node]
-    match parent:
-        case ast.Attribute(attr=name):
-            # One that sees variables is told of as an attribute where the module is told by an import.
-            told = dotted(tree, tree.scope_of(parent), node) in _MODULES
-            return (name not in _NAMES and not name.startswith("__")) or (told and name in EVALUATORS)
-        case ast.Subscript(slice=ast.Constant(str(name))):
-            return name not in _NAMES
-        case ast.Call(args=[first, ast.Constant(str(name)), *_]) if first is node:
-            return nodes.called_name(parent) in _BY_NAME and name not in _NAMES
-    return isinstance(parent, (ast.Compare, ast.Expr))
 
 
 def asks_itself(node: ast.Call) -> bool:

@@ -129,12 +129,6 @@ def root_of(node: ast.expr) -> ast.expr:
     return node
 
 
-def texts_of(parts: Sequence[ast.expr]) -> list[str] | None:
-    """The texts that some expressions are; None if one of them is another thing."""
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return texts if len(texts) == len(parts) else None
-
-
 def first_line(node: ast.stmt) -> int:
     """The line on which a statement begins, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from codemods.program.marks import SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.program.namespaces import asks_itself
-from codemods.program.nodes import called_name, head_of, texts_of
+from codemods.program.nodes import called_name, head_of
 from codemods.program.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
 from codemods.program.repository import (
     File,
@@ -48,8 +48,7 @@ _RESOLVED = frozenset([ast.Attribute, ast.Call, ast.Name, ast.Subscript])
 _FOLLOWED = frozenset([ast.Assign, ast.Attribute, ast.Call])
 _TOLD = frozenset(
     [
-        *(ast.Attribute, ast.Call, ast.Compare, ast.Constant, ast.Delete, ast.ImportFrom, ast.Subscript),
-        *(ast.comprehension, ast.keyword),
+        *(ast.Attribute, ast.Call, ast.Constant, ast.Delete, ast.ImportFrom, ast.keyword),
     ]
 )
 # By these, or by an import of itself, a file gets at its own namespace or text.
@@ -75,7 +74,7 @@ class Look:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one file does with the names of a module; ``harmless`` are namespaces that give none away."""
+    """What one file does with the names of a module."""
 
     path: str
     module: ModuleName
@@ -89,10 +88,8 @@ class _Seen:
     own: bool = False
     looks: list[Look] = field(default_factory=list)
     heads: set[str] = field(default_factory=set)
-    public: bool = False
     marks: frozenset[Mark] = frozenset()
     reloads: bool = False
-    harmless: set[ast.AST] = field(default_factory=set)
 
     def look(self, node: ast.expr, what: str, *, by_name: bool = False) -> None:
         """An expression sees every name of the module."""
@@ -199,7 +196,6 @@ class Surroundings:
         return any(
             any(name in known for known in (seen.names, seen.asked, seen.words))
             or any(name.startswith(head) for head in seen.heads)
-            or (seen.public and not name.startswith("_"))
             for seen in self._seen
         )
 
@@ -327,14 +323,6 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                 if not isinstance(node.ctx, ast.Load):
                     stores.add(node.attr)
                 _attribute(node, scope, seen)
-            case ast.Subscript(slice=ast.Constant()):
-                seen.harmless.add(node.value)
-            case ast.Compare(left=ast.Constant(), comparators=[space]):
-                seen.harmless.add(space)
-            case ast.comprehension():
-                seen.harmless.update(_walked(node, seen))
-            case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
-                seen.harmless.update([node.left, *node.comparators])
             case ast.ImportFrom():
                 if seen.is_module(absolute(node, package)):
                     seen.asked.update(alias.name for alias in node.names)
@@ -354,7 +342,6 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
                 seen.imports_any = seen.imports_any or imports_any(node)
                 seen.takes_any = seen.takes_any or takes_any(node, scope)
                 seen.reloads = seen.reloads or _forgets(node, scope, seen)
-                seen.harmless.update(_lent(node, scope))
                 given = _call(node, scope, seen) or given
                 runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
     if given:
@@ -366,11 +353,11 @@ def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False)
 
 def _attribute(node: ast.Attribute, scope: Names, seen: _Seen) -> None:
     """Whether an attribute is of the module, sees names of it, or what a function is made of."""
-    base, own, harmless = resolve(node.value, scope), seen.own, node in seen.harmless
+    base, own = resolve(node.value, scope), seen.own
     within = None if base is None else seen.module.within(base)
-    if node.attr == "__dict__" and within == "" and not harmless:
+    if node.attr == "__dict__" and within == "":
         seen.look(node, "looks at its namespace")
-    elif own and node.attr == "__globals__" and not harmless and isinstance(node.ctx, ast.Load):
+    elif own and node.attr == "__globals__" and isinstance(node.ctx, ast.Load):
         seen.look(node, "looks at the globals of a function")
     elif node.attr in _OF_FUNCTION and within and not own:
         seen.look(node, f"looks at {node.attr} of {within}")
@@ -422,51 +409,6 @@ def _means(key: ast.expr, scope: Names, seen: _Seen) -> bool:
     return any(seen.module.within(path) is not None for path in scope.top().imports.values())
 
 
-def _walked(node: ast.comprehension, seen: _Seen) -> Iterator[ast.AST]:
-    """A namespace that is gone through for names with a beginning, or for those without an underscore."""
-    space, variable = node.iter, node.target
-    match space, variable:
-        case ast.Call(ast.Attribute(owner, "items"), []), ast.Tuple([first, *_]):
-            space, variable = owner, first
-        case ast.Call(ast.Attribute(owner, "keys"), []), _:
-            space = owner
-    test = node.ifs[0] if node.ifs else None
-    while isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        test = test.values[0]
-    public = True
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        public, test = False, test.operand
-    match test, variable:
-        case ast.Call(ast.Attribute(ast.Name(asked), "startswith"), [given]), ast.Name(name) if asked == name:
-            texts = texts_of(given.elts if isinstance(given, ast.Tuple) else [given])
-        case _:
-            return
-    if texts is None:
-        return
-    if not public and "_" in texts:
-        seen.public = True
-        yield space
-    elif public and all(text[:1].isalpha() for text in texts):
-        # Names that are made up begin with an underscore.
-        seen.heads.update(texts)
-        yield space
-
-
-def _lent(node: ast.Call, scope: Names) -> Iterator[ast.AST]:
-    """A namespace that a call asks for one name, or that a copy of a function goes on to use."""
-    match node:
-        case ast.Call(ast.Attribute(space, "get"), [ast.Constant(), *_]):
-            yield space
-        case ast.Call(
-            args=[
-                ast.Attribute(ast.Name(copied), "__code__"),
-                ast.Attribute(ast.Name(owner), "__globals__") as space,
-                *_,
-            ]
-        ) if copied == owner and resolve(node.func, scope) == "types.FunctionType":
-            yield space
-
-
 def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
     """What a call does with the module; whether it hands it to something."""
     name = called_name(node)
@@ -474,8 +416,7 @@ def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
     whole = [seen.is_module(path) for path in given]
     of_module = whole[:1] == [True]
     if name in _LISTS and of_module:
-        if node not in seen.harmless:
-            seen.look(node, f"lists its names by {name}()")
+        seen.look(node, f"lists its names by {name}()")
     elif name in ("getmembers", "getmembers_static") and of_module:
         seen.look(node, "lists its names by inspect.getmembers()")
     elif name in _TEXTS and given and given[0] is not None and seen.module.within(given[0]) is not None:

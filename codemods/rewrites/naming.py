@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
-from codemods.program.namespaces import heads
 from codemods.program.surroundings import Surroundings
 
 
@@ -40,8 +39,6 @@ class FileNames:
         if name in self._taken or hasattr(builtins, name) or name in self.tree.strings or is_hook(name):
             return False
         if self.surroundings is not None and self.surroundings.taken(name):
-            return False
-        if any(name.startswith(head) for head in heads(self.tree)):
             return False
         leaves = name == helper.name and not self.analysis.keeps_name(helper)
         return self._owners.get(name, set()) <= ({helper.outer} if leaves else set())

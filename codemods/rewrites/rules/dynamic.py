@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import cast
 
 from codemods.program import nodes
 from codemods.program.helpers import Helper
@@ -19,8 +18,7 @@ from codemods.program.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, example, refuse, rule
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SIMPLE = (ast.AnnAssign, ast.Assign, ast.Expr)
 _COMPILERS = words("""
     numba.cfunc numba.cuda.jit numba.guvectorize numba.jit numba.njit numba.stencil numba.vectorize
     taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
@@ -120,36 +118,25 @@ def _looks_up(around: ast.AST, call: ast.Call) -> bool:
 
 
 def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
-    """Whether ``locals()``, ``vars()`` or ``dir()`` stands before all that a lift changes.
+    """Whether ``locals()``, ``vars()`` or ``dir()`` stands before all that a lift changes: only assignments
+    and expressions without loops and functions stand before it.
 
-    No loop and no nested scope begins before the call ends, so nothing below it in the text has run: what is
-    bound then is bound after a lift, too. Parameters keep their places in the dictionary. The others are
-    followed there by those that nested functions capture, so of these one may be bound, where it is alone.
+    Parameters keep their places in the dictionary. The others are followed there by those that nested
+    functions capture, so of these one may be bound, where it is alone.
     """
     call, node = use.call, function.node
-    if call is None or use.scope is not function or function.free:
+    if call is None or use.scope is not function or function.free or isinstance(node, ast.Lambda):
         return False
-    end = call.end_lineno or call.lineno, call.end_col_offset or call.col_offset
-    around, inner = tree.parents[call], cast(ast.AST, call)
-    later: list[ast.AST] = []
-    while around is not node:
-        if isinstance(around, (*_LOOPS, *_DEFINITIONS)):
+    bound = set[str]()
+    for statement in node.body:  # type: ignore[attr-defined]
+        parts = set(nodes.walk(statement))
+        if not isinstance(statement, _SIMPLE) or any(part in tree.by_node for part in parts):
             return False
-        if isinstance(around, ast.Assign) and around.value is inner:
-            later = [name for target in around.targets for name in nodes.walk(target)]
-        around, inner = tree.parents[around], around
-    loops = [n for n in nodes.walk(node) if isinstance(n, _LOOPS)]
-    begun = [*(scope.node for scope in function.children), *loops]
-    if any((n.lineno, n.col_offset) < end for n in begun):  # type: ignore[attr-defined]
-        return False
-    bound = {
-        name
-        for (owner, name), binders in tree.binders.items()
-        if owner is function and any(b.line <= end[0] and b.node not in later for b in binders)
-        if not any(isinstance(b.node, ast.arg) for b in binders)
-    }
-    captured = {name for scope in function.below() for name in scope.free}
-    return len(bound) < 2 or not bound & captured
+        if call in parts:
+            captured = {name for scope in function.below() for name in scope.free}
+            return len(bound) < 2 or not bound & captured
+        bound |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return False
 
 
 def seen_early(tree: ScopeTree, function: Scope) -> ast.Name | None:

@@ -13,8 +13,6 @@ from codemods.rewrites.refusals import Refusals, refuse
 
 # What counts references, or lists objects.
 _COUNTS = ("get_objects", "get_referents", "getrefcount")
-_LOGS = frozenset(["critical", "debug", "error", "exception", "info", "log", "warn", "warning"])
-_SHOWS = frozenset(["format", "isinstance", "print", "repr", "str", "type"]) | _LOGS
 
 
 def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
@@ -32,11 +30,9 @@ def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
     frame = [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
     for line in tree.once(f"weak references {id(frame)}", lambda: list(_weak_references(tree, frame))):
         yield refuse("lifetimes", line, "a weak reference is made here")
-    kept = tree.once(f"kept exceptions {id(frame)}", lambda: next(_kept_exceptions(frame), None))
-    for line, name, handled in tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame))):
-        if name in names and (handled or kept is not None) and _may_follow(frame, helper, line):
-            what = "an exception is handled" if handled else f"line {kept} keeps an exception"
-            yield refuse("lifetimes", line, f"{name} is let go here, while {what}")
+    for line, name in tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame))):
+        if name in names and _may_follow(frame, helper, line):
+            yield refuse("lifetimes", line, f"{name} is let go here, while an exception may be kept")
 
 
 def _may_follow(frame: Scope, helper: Helper, line: int) -> bool:
@@ -64,37 +60,13 @@ def _weak_references(tree: ScopeTree, frame: Scope) -> Iterator[int]:
             yield node.lineno
 
 
-def _kept_exceptions(frame: Scope) -> Iterator[int]:
-    """Lines at which a handler gives its exception to something that may keep it."""
-    for handler in nodes.walk(frame.node):
-        if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
-            continue
-        inside = [node for statement in handler.body for node in nodes.walk(statement)]
-        shown = {
-            id(given)
-            for node in inside
-            if isinstance(node, ast.Call) and nodes.called_name(node) in _SHOWS
-            for given in (*node.args, *(keyword.value for keyword in node.keywords))
-        }
-        shown |= {id(node.value) for node in inside if isinstance(node, (ast.Attribute, ast.FormattedValue))}
-        shown |= {
-            id(part) for node in inside if isinstance(node, ast.Raise) for part in (node.exc, node.cause)
-        }
-        for node in inside:
-            if isinstance(node, ast.Attribute) and node.attr in ("__traceback__", "with_traceback"):
-                yield node.lineno
-            if isinstance(node, ast.Name) and node.id == handler.name and id(node) not in shown:
-                yield node.lineno
-
-
-def _let_go(frame: Scope) -> Iterator[tuple[int, str, bool]]:
-    """Names that a function, or one in it, deletes or binds to None: the line, and whether in a handler."""
+def _let_go(frame: Scope) -> Iterator[tuple[int, str]]:
+    """Names that a function deletes or binds to None, where it names or handles exceptions, with the line."""
     walked = nodes.walk(frame.node)
+    named = any(isinstance(node, ast.ExceptHandler) and node.name is not None for node in walked)
     handlers = [node for node in walked if isinstance(node, ast.ExceptHandler)]
     handled = {inner for handler in handlers for inner in nodes.walk(handler)}
     for node in walked:
         match node:
-            case ast.Delete(targets) | ast.Assign(targets, ast.Constant(None)):
-                for target in targets:
-                    if isinstance(target, ast.Name):
-                        yield node.lineno, target.id, node in handled
+            case ast.Delete(targets) | ast.Assign(targets, ast.Constant(None)) if named or node in handled:
+                yield from ((node.lineno, target.id) for target in targets if isinstance(target, ast.Name))
