@@ -19,7 +19,6 @@ _SUMMARIES = {
     "verify": "Compare runs, all by default, with their goldens.",
     "ab": "Compare two versions on this machine, now.",
     "diff": "Compare two traces, or two folders of traces by run.",
-    "reads": "Where the program of a trace reads tensors to the host, and how often.",
     "syncs": "Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.",
     "mutate": "Make small mistakes in lines that golden runs execute, and count those that the runs kill.",
     "report": "Write up how two traces compare, or what shards of a suite came to.",

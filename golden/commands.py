@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 
 import click
@@ -13,7 +12,6 @@ from rich.text import Text
 
 from esper_harness.report.plain import visible
 from golden.check import Failed, doctor, refuse_under_ci, unused, update
-from golden.check.fixtures import write_whole
 from golden.check.notes import notes
 from golden.check.progress import progress
 from golden.compare import Compared, Different, compare
@@ -21,13 +19,12 @@ from golden.given import ProgramCommand, given, keep_line
 from golden.options import data_option, folder_of_program, kept, out_option, root_option
 from golden.record import Run, find_root, find_run, find_runs, record_run
 from golden.record.program import renamed, write_run_file
-from golden.report import render, render_reads
+from golden.report import render
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.report.text import gaps, many
 from golden.suites import ab_command, verify_command
 from golden.trace.errors import ExitCode, UnusableInput, worst
-from golden.trace.reads import as_table, by_site
 from golden.trace.trace import Trace, load_trace
 from golden.versions import text_of
 
@@ -218,20 +215,6 @@ def diff(left: Path, right: Path) -> int:
     return worst(codes)
 
 
-@click.command("reads")
-@click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
-@click.option(
-    "--json", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write them, for other tools."
-)
-def reads_command(folder: Path, file: Path | None) -> int:
-    """Where the program of a trace reads tensors to the host, and how often."""
-    trace = load_trace(folder)
-    click.echo(render_reads(by_site(trace)))
-    if file is not None:
-        write_whole(file, json.dumps(as_table(trace), indent=1) + "\n")
-    return ExitCode.IDENTICAL
-
-
 # All but `mutate`, which loads more than all these together.
 COMMANDS: dict[str, click.Command] = {
     "list": list_command,
@@ -241,6 +224,5 @@ COMMANDS: dict[str, click.Command] = {
     "verify": verify_command,
     "ab": ab_command,
     "diff": diff,
-    "reads": reads_command,
     "report": report_command,
 }

@@ -1,7 +1,6 @@
 """Comparisons for people."""
 
-from golden.report.reads import render_reads
 from golden.report.text import render
 from golden.report.verdicts import closely, render_localized, render_verdict
 
-__all__ = ["closely", "render", "render_localized", "render_reads", "render_verdict"]
+__all__ = ["closely", "render", "render_localized", "render_verdict"]

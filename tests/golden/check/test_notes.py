@@ -77,7 +77,6 @@ def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tm
     options = [
         ["--help"],
         ["list", "--root", root],
-        ["reads", trace],
         ["diff", trace, trace],
         ["mutate", "-h"],
     ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-from golden.trace.reads import by_site
+from golden.trace.reads import totals
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 
@@ -47,9 +46,9 @@ def test_every_way_to_read_is_seen_at_its_place(project: Project) -> None:
     project.run_file('command = ["python", "train.py"]\nbudget = 5\n')
     trace = load_trace(project.record("out"))
     lines = dict(enumerate(EVERY_WAY.splitlines(), 1))
-    found = {
-        (lines[r.site.line].strip(), r.site.read): (r.count, r.steps, r.most_per_step) for r in by_site(trace)
-    }
+    (process,) = trace.processes
+    counts = totals(process)
+    found = {(lines[site.line].strip(), site.read): count for site, count in counts.items()}
     clip = "torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0, error_if_nonfinite=True)"
     expected = {
         ("x.item(); x.item()", "item"): 2,
@@ -66,11 +65,10 @@ def test_every_way_to_read_is_seen_at_its_place(project: Project) -> None:
         ("max(x, x)", "bool"): 1,
         ('logging.getLogger("t").warning("%s", x)', "repr"): 1,
     }
-    per_step = {place: (2 * count, 2, count) for place, count in expected.items()}
-    assert found == {**per_step, (clip, "bool"): (1, 1, 1), ("torch.ones(()).item()", "item"): (1, 0, 0)}
-    functions = {r.site.function for r in by_site(trace)}
-    assert functions == {"Reader.all_ways", "log", "<module>"}
-    assert {r.site.file for r in by_site(trace)} == {"train.py"}
+    per_step = {place: 2 * count for place, count in expected.items()}
+    assert found == {**per_step, (clip, "bool"): 1, ("torch.ones(()).item()", "item"): 1}
+    assert {site.function for site in counts} == {"Reader.all_ways", "log", "<module>"}
+    assert {site.file for site in counts} == {"train.py"}
 
 
 def test_one_more_read_per_step_is_named_by_file_and_line(
@@ -115,27 +113,4 @@ def test_reads_against_a_golden(project: Project, goldens: Path) -> None:
     assert "<module> item: 18 -> 30" in result.out
     project.run_file(RUN + "\n[observe]\nsyncs = false\n")
     trace = load_trace(project.record("uncounted"))
-    assert by_site(trace) == []
     assert trace.processes[0].steps[0].reads is None
-
-
-def test_reads_as_json_and_as_a_table(
-    project: Project, reference: Callable[[], Path], tmp_path: Path
-) -> None:
-    path = tmp_path / "reads.json"
-    result = project.golden("reads", reference(), "--json", path)
-    assert result.code == 0
-    assert result.out.splitlines()[0].split() == ["count", "steps", "most", "place"]
-    table = json.loads(path.read_text())
-    (site,) = table.pop("sites")
-    assert table == {"version": 1, "run": "train", "steps": 18}
-    assert site.pop("line") > 1
-    assert site == {
-        "process": "rank-0",
-        "file": "train.py",
-        "function": "<module>",
-        "read": "item",
-        "count": 18,
-        "steps": 17,
-        "most_per_step": 1,
-    }
