@@ -20,14 +20,14 @@ from typing import Any
 from esper.runtime import get_task_spec
 from esper.scripts.train import main as train
 from esper.simic.training.vectorized import train_ppo_vectorized
-from esper.tolaria import engine, host_state
+from esper.tolaria import engine, setup
 
 WIDTH = "ESPER_BENCHMARK_WIDTH"
 
 
 def one_process(width: int) -> int:
     """Train, and print what lay here."""
-    create, act = host_state.create_host_state, engine.execute_actions
+    create, act = setup.create_host_state, engine.execute_actions
     before = [0]
 
     def peak() -> int:
@@ -50,7 +50,7 @@ def one_process(width: int) -> int:
             )
         return act(env_states, *given, **named)
 
-    host_state.create_host_state = create_host_state
+    setup.create_host_state = create_host_state
     engine.execute_actions = execute_actions
     return train(
         sys.argv[1:],

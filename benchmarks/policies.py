@@ -47,7 +47,7 @@ from esper.leyline import (
 )
 from esper.runtime import get_task_spec
 from esper.simic.agent import PPOAgent, PPOUpdateResult
-from esper.simic.training import prepare, vectorized
+from esper.simic.training import run_state, vectorized
 from esper.simic.training.config import TrainingConfig
 from esper.tamiyo import HeuristicPolicy
 from esper.tolaria.cifar import TEST_FILES, TRAIN_FILES
@@ -185,7 +185,7 @@ class Study:
         engine = type("Engine", (HeldOutEngine,), {"data": held_out, "found": [], "params": []})
         with (
             patch.object(vectorized, "PPOAgent", policy if learnt else PPOAgent),
-            patch.object(prepare, "HeuristicPolicy", HeuristicPolicy if learnt else policy),
+            patch.object(run_state, "HeuristicPolicy", HeuristicPolicy if learnt else policy),
             patch.object(vectorized, "find_engine", lambda name: engine),
         ):
             rounds = vectorized.train_ppo_vectorized(config, task).rounds

@@ -19,7 +19,7 @@ import torch.distributed as dist
 from esper.leyline import BLUEPRINT_NAMES, FactoredAction, SlotConfig
 from esper.runtime import get_task_spec
 from esper.scripts.train import main
-from esper.tolaria import engine, host_state
+from esper.tolaria import engine, setup
 from esper.tolaria.host_parts import HostParts
 from esper.tolaria.models import create_model
 from tests.esper.distributed.processes import run, start
@@ -57,7 +57,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory, cache_home: Path) -> Callabl
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("XDG_CACHE_HOME", str(cache_home))
                 if nudged:
-                    patch.setattr(host_state, "create_model", create_nudged)
+                    patch.setattr(setup, "create_model", create_nudged)
                 assert main([*argv, "--telemetry-dir", str(folder)]) == 0
             known[argv, nudged] = events(folder)
         return known[argv, nudged]
