@@ -63,42 +63,14 @@ class DepthwiseSeed(Seed):
         return self.output(F.relu(self.norm(self.depthwise(x)), inplace=True))
 
 
-class ConvLightSeed(Seed):
-    """Full 3x3 convolution, then a pointwise one."""
+class ConvSeed(Seed):
+    """Two convolutions. Two of 3x3 are those of a residual block (He et al., 2016, arXiv:1512.03385)."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, kernel: int, output_kernel: int) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.conv = nn.Conv2d(channels, channels, kernel, padding=kernel // 2, bias=False)
         self.norm = nn.BatchNorm2d(channels)
-        self.output = nn.Conv2d(channels, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        return self.output(F.relu(self.norm(self.conv(x)), inplace=True))
-
-
-class ConvSmallSeed(Seed):
-    """Two pointwise convolutions: mixes channels, sees no neighbours."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 1, bias=False)
-        self.norm = nn.BatchNorm2d(channels)
-        self.output = nn.Conv2d(channels, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Change of the features, same shape as `x`."""
-        return self.output(F.relu(self.norm(self.conv(x)), inplace=True))
-
-
-class ConvHeavySeed(Seed):
-    """Two full 3x3 convolutions, as a residual block has (He et al., 2016, arXiv:1512.03385)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(channels)
-        self.output = nn.Conv2d(channels, channels, 3, padding=1)
+        self.output = nn.Conv2d(channels, channels, output_kernel, padding=output_kernel // 2)
 
     def forward(self, x: Tensor) -> Tensor:
         """Change of the features, same shape as `x`."""
@@ -203,9 +175,9 @@ BLUEPRINTS: Mapping[Topology, Mapping[str, Blueprint]] = {
         "norm": Blueprint(NormSeed, lambda c: 2 * c),
         "attention": Blueprint(AttentionSeed, lambda c: 2 * c * quarter(c) + quarter(c) + c),
         "depthwise": Blueprint(DepthwiseSeed, lambda c: c * c + 12 * c),
-        "conv_light": Blueprint(ConvLightSeed, lambda c: 10 * c * c + 3 * c),
-        "conv_small": Blueprint(ConvSmallSeed, lambda c: 2 * c * c + 3 * c),
-        "conv_heavy": Blueprint(ConvHeavySeed, lambda c: 18 * c * c + 3 * c),
+        "conv_light": Blueprint(lambda c: ConvSeed(c, 3, 1), lambda c: 10 * c * c + 3 * c),
+        "conv_small": Blueprint(lambda c: ConvSeed(c, 1, 1), lambda c: 2 * c * c + 3 * c),
+        "conv_heavy": Blueprint(lambda c: ConvSeed(c, 3, 3), lambda c: 18 * c * c + 3 * c),
         "bottleneck": Blueprint(
             BottleneckSeed, lambda c: 9 * quarter(c) ** 2 + 2 * c * quarter(c) + 4 * quarter(c) + c
         ),

@@ -13,6 +13,7 @@ from esper.leyline import (
     SeedStage,
     SeedStateReport,
 )
+from esper.leyline.telemetry import SeedGateEvaluated
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +129,21 @@ def gate_config(gates: str, auto_forward: str) -> GateConfig:
     return GateConfig(strict=gates == "strict", auto_forward=AUTO_FORWARD[auto_forward])
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """`score` is the share of checks that held; `failed` names the others."""
-
-    gate: str
-    passed: bool
-    score: float
-    failed: tuple[str, ...]
-
-
-def evaluate_gate(state: SeedState, target: SeedStage, config: GateConfig) -> GateResult:
-    """Ask the gate before `target`; ValueError for a stage that has none."""
+def evaluate_gate(state: SeedState, target: SeedStage, config: GateConfig) -> SeedGateEvaluated:
+    """Ask the gate before `target`: `score` is the share of checks that held. ValueError for a stage that has
+    none.
+    """
     if target not in GATE_NAMES:
         raise ValueError(f"no gate leads to {target.name}")
     checks = _checks(state, target, config.strict)
     failed = tuple(name for name, held in checks.items() if not held)
-    return GateResult(GATE_NAMES[target], not failed, 1.0 - len(failed) / len(checks), failed)
+    return SeedGateEvaluated(
+        seed_id=state.seed_id,
+        gate=GATE_NAMES[target],
+        passed=not failed,
+        score=1.0 - len(failed) / len(checks),
+        failed=failed,
+    )
 
 
 def _checks(state: SeedState, target: SeedStage, strict: bool) -> dict[str, bool]:

@@ -28,7 +28,6 @@ from esper.leyline import (
 from esper.leyline.telemetry import (
     Payload,
     SeedFossilized,
-    SeedGateEvaluated,
     SeedGerminated,
     SeedPruned,
     SeedStageChanged,
@@ -277,15 +276,7 @@ class SeedSlot(nn.Module):
         if state is None or state.moved or not is_legal_transition(state.stage, target):
             return False
         result = evaluate_gate(state, target, self.gates)
-        self._emit(
-            SeedGateEvaluated(
-                seed_id=state.seed_id,
-                gate=result.gate,
-                passed=result.passed,
-                score=result.score,
-                failed=result.failed,
-            )
-        )
+        self._emit(result)
         if result.passed:
             self._move(target)
         return result.passed

@@ -1,5 +1,3 @@
 """The specification's home of `LayerGradientStats`; it lives in `simic.telemetry`."""
 
-from esper.simic.telemetry import LayerGradientStats
-
-__all__ = ["LayerGradientStats"]
+from esper.simic.telemetry import LayerGradientStats as LayerGradientStats

@@ -3,6 +3,4 @@
 The half of an env that an engine trains is `tolaria.setup.HostState`.
 """
 
-from esper.simic.training.round_state import ParallelEnvState
-
-__all__ = ["ParallelEnvState"]
+from esper.simic.training.round_state import ParallelEnvState as ParallelEnvState

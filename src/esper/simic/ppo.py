@@ -1,5 +1,3 @@
 """The specification's home of `PPOAgent`; it lives in `simic.agent.ppo`."""
 
-from esper.simic.agent.ppo import PPOAgent
-
-__all__ = ["PPOAgent"]
+from esper.simic.agent.ppo import PPOAgent as PPOAgent

@@ -1,5 +1,4 @@
 """The specification's home of the settings of telemetry; they live in `simic.telemetry`."""
 
-from esper.simic.telemetry import TelemetryConfig, TelemetryLevel
-
-__all__ = ["TelemetryConfig", "TelemetryLevel"]
+from esper.simic.telemetry import TelemetryConfig as TelemetryConfig
+from esper.simic.telemetry import TelemetryLevel as TelemetryLevel

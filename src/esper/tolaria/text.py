@@ -31,18 +31,8 @@ _TRAIN_SEED, _VAL_SEED = 20_250_101, 20_250_102
 _DRAWS = 8
 
 _NOUNS = (
-    "fox",
-    "bird",
-    "river",
-    "garden",
-    "king",
-    "window",
-    "robot",
-    "tree",
-    "ship",
-    "clock",
-    "cat",
-    "stone",
+    *("fox", "bird", "river", "garden", "king", "window"),
+    *("robot", "tree", "ship", "clock", "cat", "stone"),
 )
 _VERBS = ("see", "follow", "paint", "need", "pull", "hear", "find", "build")
 _ADJECTIVES = ("old", "small", "red", "quiet", "bright", "heavy")

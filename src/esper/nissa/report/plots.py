@@ -15,27 +15,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from esper.leyline import SeedStage
 from esper.nissa.run import Episode, Round, RunData
 
 INK, FAINT, PAPER = "#010101", "#010102", "#010103"
 SERIES = tuple(f"#0102{index:02x}" for index in range(8))
 """Stand-ins that matplotlib draws with; the style sheet gives `--series-N` a value for light and dark."""
 
-STAGES = {
-    name: f"#0103{index:02x}"
-    for index, name in enumerate(
-        (
-            "GERMINATED",
-            "TRAINING",
-            "BLENDING",
-            "HOLDING",
-            "FOSSILIZED",
-            "PRUNED",
-            "EMBARGOED",
-            "RESETTING",
-        )
-    )
-}
+STAGES = {stage.name: f"#0103{stage:02x}" for stage in SeedStage}
 
 _VARIABLES = (
     {INK: "var(--ink)", FAINT: "var(--faint)", PAPER: "var(--paper)"}

@@ -9,26 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from esper.leyline import CAUSAL_HEADS, HEAD_INDEX, HEAD_NAMES, LifecycleOp
+from esper.leyline import telemetry as events
 from esper.leyline.rollout import ActionOutcome, HostResult
-from esper.leyline.telemetry import (
-    ActionDistribution,
-    BatchCompleted,
-    CounterfactualComputed,
-    CounterfactualUnavailable,
-    LastAction,
-    LayerGradientHealth,
-    MaskHitRates,
-    Payload,
-    PerformanceDegradation,
-    PPOUpdateCompleted,
-    RewardSummary,
-    ScaffoldCredited,
-    SeedGateEvaluated,
-    Severity,
-    ShapleyComputed,
-    TelemetryEvent,
-    Throughput,
-)
+from esper.leyline.telemetry import Payload, Severity, TelemetryEvent
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOUpdateResult
 from esper.simic.agent.rollout import Decision, StepReward
@@ -115,7 +98,7 @@ def emit_batch_completed(
     _emit(
         hub,
         round_idx,
-        BatchCompleted(
+        events.BatchCompleted(
             env_accuracies=tuple(host.final_accuracy for host in hosts),
             mean_accuracy=ticker["mean_accuracy"],
             rolling_accuracy=rolling_accuracy,
@@ -144,7 +127,7 @@ def emit_last_action(
     emit_with_env_context(
         hub,
         env_state,
-        LastAction(
+        events.LastAction(
             operation=action.op.name,
             target_slot=action.slot_id,
             heads=dict(decision.choices),
@@ -170,13 +153,13 @@ def compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float | 
     return math.sqrt(sum(layer.norm**2 for layer in stats))
 
 
-def aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> LayerGradientHealth | None:
+def aggregate_layer_gradient_health(stats: Sequence[LayerGradientStats]) -> events.LayerGradientHealth | None:
     """Spread of the layers' gradient norms, and how many of them vanish, explode or are no number."""
     if not stats:
         return None
     norms = [layer.norm for layer in stats]
     finite = [norm for norm in norms if math.isfinite(norm)]
-    return LayerGradientHealth(
+    return events.LayerGradientHealth(
         layers=len(norms),
         norm_min=min(finite, default=math.nan),
         norm_mean=statistics.fmean(finite) if finite else math.nan,
@@ -200,7 +183,7 @@ def emit_ppo_update_event(
     _emit(
         hub,
         round_idx,
-        PPOUpdateCompleted(
+        events.PPOUpdateCompleted(
             skipped=update.skipped,
             stopped_early=update.stopped_early,
             epochs=update.epochs,
@@ -221,7 +204,7 @@ def emit_action_distribution(
     _emit(
         hub,
         round_idx,
-        ActionDistribution(
+        events.ActionDistribution(
             counts={name: counts[name] for name in names},
             successes={name: successes[name] for name in names},
         ),
@@ -230,7 +213,7 @@ def emit_action_distribution(
 
 def emit_cf_unavailable(hub: TelemetryHub, env_state: EnvContext, reason: str, slots: Sequence[str]) -> None:
     """Emit that an env's seeds got no contribution this epoch."""
-    emit_with_env_context(hub, env_state, CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
+    emit_with_env_context(hub, env_state, events.CounterfactualUnavailable(reason=reason, slots=tuple(slots)))
 
 
 def emit_throughput(
@@ -246,7 +229,7 @@ def emit_throughput(
     _emit(
         hub,
         round_idx,
-        Throughput(
+        events.Throughput(
             env_steps=env_steps,
             images=images,
             env_steps_per_s=env_steps / duration_s,
@@ -264,7 +247,7 @@ def emit_reward_summary(
     _emit(
         hub,
         round_idx,
-        RewardSummary(
+        events.RewardSummary(
             mean=statistics.fmean(rewards),
             std=statistics.pstdev(rewards),
             minimum=min(rewards),
@@ -279,7 +262,7 @@ def emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], d
     _emit(
         hub,
         round_idx,
-        MaskHitRates(
+        events.MaskHitRates(
             hits={name: hits[name] for name in HEAD_NAMES},
             total=dict.fromkeys(HEAD_NAMES, decisions),
         ),
@@ -291,7 +274,7 @@ def emit_counterfactual(hub: TelemetryHub, env_state: EnvContext, matrix: Counte
     emit_with_env_context(
         hub,
         env_state,
-        CounterfactualComputed(
+        events.CounterfactualComputed(
             accuracies=matrix.by_name(),
             contributions=matrix.contributions(),
             interactions={"+".join(pair): value for pair, value in matrix.interactions().items()},
@@ -306,7 +289,7 @@ def emit_shapley(
     emit_with_env_context(
         hub,
         env_state,
-        ShapleyComputed(
+        events.ShapleyComputed(
             method=shares.method,
             values=dict(shares.values),
             standard_errors=dict(shares.standard_errors),
@@ -325,7 +308,7 @@ def emit_scaffold_credits(
         emit_with_env_context(
             hub,
             env_state,
-            ScaffoldCredited(
+            events.ScaffoldCredited(
                 seed_id=credit.seed_id,
                 beneficiary=credit.beneficiary,
                 boost=credit.boost,
@@ -346,7 +329,7 @@ def check_performance_degradation(
     _emit(
         hub,
         round_idx,
-        PerformanceDegradation(
+        events.PerformanceDegradation(
             accuracy=accuracy,
             rolling_accuracy=rolling_accuracy,
             drop=drop,
@@ -365,6 +348,6 @@ def apply_slot_telemetry(
     payload: Payload,
 ) -> None:
     """Emit what happened in a slot, if the level in force wants it; what gates were asked is a detail."""
-    is_gate = isinstance(payload, SeedGateEvaluated)
+    is_gate = isinstance(payload, events.SeedGateEvaluated)
     if telemetry.wants(TelemetryLevel.DEBUG if is_gate else TelemetryLevel.NORMAL):
         emit_with_env_context(hub, env_state, payload, slot=slot_id)

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from esper.leyline.rollout import Configuration
 from esper.simic.attribution import Comparison
 from esper.simic.training.round_state import ParallelEnvState
-from esper.tolaria.hosts import process_fused_val_batch
+from esper.tolaria.hosts import process_fused_val_batch as process_fused_val_batch
 from esper.tolaria.runtime import derive_generator
-
-__all__ = ["choose_configurations", "measure_contributions", "process_fused_val_batch"]
 
 
 def choose_configurations(

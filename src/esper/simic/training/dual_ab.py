@@ -4,7 +4,7 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,23 +73,12 @@ class DualABResult:
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as JSON values."""
-        arms = (self.first, self.second)
-        return {
-            "seed": self.seed,
-            "arms": [
-                {
-                    "reward_mode": arm.reward_mode,
-                    "final_accuracy": arm.final_accuracy,
-                    "mean_accuracy": arm.mean_accuracy,
-                    "best_accuracy": arm.best_accuracy,
-                    "accuracies": arm.accuracies,
-                    "returns": arm.returns,
-                }
-                for arm in arms
-            ],
-            "mean_difference": self.mean_difference,
-            "standard_error": self.standard_error,
-        }
+        means = ("final_accuracy", "mean_accuracy", "best_accuracy")
+        arms = [
+            asdict(arm) | {name: getattr(arm, name) for name in means} for arm in (self.first, self.second)
+        ]
+        differences = {name: getattr(self, name) for name in ("mean_difference", "standard_error")}
+        return {"seed": self.seed, "arms": arms, **differences}
 
 
 def arm_configs(config: TrainingConfig) -> tuple[TrainingConfig, TrainingConfig]:

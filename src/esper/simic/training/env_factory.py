@@ -15,15 +15,8 @@ from esper.simic.training.config import TrainingConfig
 from esper.simic.training.reporter import calculate_entropy_anneal_steps
 from esper.simic.training.round_state import ParallelEnvState, RoundState
 from esper.tolaria.runtime import derive_generator, derive_seed
-from esper.tolaria.setup import configure_slot_telemetry, make_telemetry_callback
-
-__all__ = [
-    "announce_round",
-    "configure_slot_telemetry",
-    "create_env_state",
-    "create_round_state",
-    "make_telemetry_callback",
-]
+from esper.tolaria.setup import configure_slot_telemetry as configure_slot_telemetry
+from esper.tolaria.setup import make_telemetry_callback as make_telemetry_callback
 
 
 def create_env_state(env_idx: int, round_idx: int, *, seed: int) -> ParallelEnvState:

@@ -20,22 +20,7 @@ from esper.leyline.telemetry import (
 )
 from esper.nissa import TelemetryHub
 from esper.simic.agent import PPOAgent
-from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel
-from esper.simic.telemetry.emitters import (
-    aggregate_layer_gradient_health,
-    aggregate_ppo_metrics,
-    aggregate_ticker_metrics,
-    check_performance_degradation,
-    compute_grad_norm_surrogate,
-    emit_action_distribution,
-    emit_batch_completed,
-    emit_mask_hit_rates,
-    emit_ppo_update_event,
-    emit_reward_summary,
-    emit_shapley,
-    emit_throughput,
-    emit_with_env_context,
-)
+from esper.simic.telemetry import LayerGradientStats, NumericalReport, TelemetryLevel, emitters
 from esper.simic.training.reporter import Reporter, emit_anomaly_diagnostics, handle_telemetry_escalation
 from esper.simic.training.result import RoundResult
 from esper.simic.training.round_state import RoundState
@@ -110,22 +95,24 @@ class RoundReport:
         progress.final_accuracy = ticker["mean_accuracy"]
         progress.best_accuracy = max(progress.best_accuracy, ticker["best_accuracy"])
         if progress.rolling_accuracies:
-            check_performance_degradation(
+            emitters.check_performance_degradation(
                 hub, round_idx, progress.final_accuracy, statistics.fmean(progress.rolling_accuracies)
             )
         progress.rolling_accuracies.append(progress.final_accuracy)
         if reporter.telemetry.wants(TelemetryLevel.NORMAL):
-            emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
-            emit_action_distribution(hub, round_idx, round_state.action_counts, round_state.action_successes)
-            emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
+            emitters.emit_mask_hit_rates(hub, round_idx, round_state.mask_hits, env_steps)
+            emitters.emit_action_distribution(
+                hub, round_idx, round_state.action_counts, round_state.action_successes
+            )
+            emitters.emit_reward_summary(hub, round_idx, round_state.rewards, round_state.components)
         anomalies: list[AnomalyDetected] = []
         if self.agent is not None and updated is not None:
             anomalies = self._report_update(self.agent.policy, round_state, updated)
         emit_anomaly_diagnostics(hub, round_idx, anomalies)
         handle_telemetry_escalation(hub, reporter.telemetry, anomalies, round_idx=round_idx)
         rolling_accuracy = statistics.fmean(progress.rolling_accuracies)
-        emit_batch_completed(hub, round_idx, ticker, rollout.hosts, rolling_accuracy)
-        emit_throughput(
+        emitters.emit_batch_completed(hub, round_idx, ticker, rollout.hosts, rolling_accuracy)
+        emitters.emit_throughput(
             hub,
             round_idx,
             env_steps=env_steps,
@@ -137,7 +124,9 @@ class RoundReport:
             RoundResult(
                 accuracies=tuple(host.final_accuracy for host in rollout.hosts),
                 returns=tuple(math.fsum(env_state.rewards) for env_state in round_state.env_states),
-                policy_metrics=aggregate_ppo_metrics([] if updated is None else [updated.result.metrics]),
+                policy_metrics=emitters.aggregate_ppo_metrics(
+                    [] if updated is None else [updated.result.metrics]
+                ),
             )
         )
 
@@ -146,8 +135,8 @@ class RoundReport:
         for env_state, host in zip(round_state.env_states, hosts, strict=True):
             if env_state.matrix is not None and self.reporter.telemetry.wants(TelemetryLevel.NORMAL):
                 shares = env_state.comparison.shapley(env_state.matrix)
-                emit_shapley(hub, env_state, env_state.matrix, shares)
-            emit_with_env_context(
+                emitters.emit_shapley(hub, env_state, env_state.matrix, shares)
+            emitters.emit_with_env_context(
                 hub,
                 env_state,
                 EpisodeCompleted(
@@ -162,7 +151,9 @@ class RoundReport:
                     host_params=self.host_params,
                 ),
             )
-        return aggregate_ticker_metrics(hosts, [env_state.rewards for env_state in round_state.env_states])
+        return emitters.aggregate_ticker_metrics(
+            hosts, [env_state.rewards for env_state in round_state.env_states]
+        )
 
     def _report_update(
         self, policy: nn.Module, round_state: RoundState, updated: PolicyUpdate
@@ -170,16 +161,16 @@ class RoundReport:
         reporter, round_idx = self.reporter, round_state.round_idx
         layer_stats = self.measures.collect_gradients(policy)
         stability = self.measures.check_stability(policy)
-        emit_ppo_update_event(
+        emitters.emit_ppo_update_event(
             reporter.hub,
             round_idx,
             updated.result,
             entropy_coef=round_state.entropy_coef,
-            grad_norm_surrogate=compute_grad_norm_surrogate(layer_stats),
+            grad_norm_surrogate=emitters.compute_grad_norm_surrogate(layer_stats),
             duration_s=updated.seconds,
         )
         anomalies = reporter.detector.check_update(updated.result, stability)
-        gradient_health = aggregate_layer_gradient_health(layer_stats)
+        gradient_health = emitters.aggregate_layer_gradient_health(layer_stats)
         wanted = bool(anomalies) or reporter.telemetry.wants(TelemetryLevel.DEBUG)
         if gradient_health is not None and wanted:
             reporter.hub.emit(TelemetryEvent(data=gradient_health, round=round_idx, severity="debug"))
