@@ -11,7 +11,7 @@ from golden.check import Judged, Property, Verdict, verify
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
-from golden.check.since import Since, between, of_working_tree
+from golden.check.since import Since, between
 from golden.compare import NotComparable
 from golden.given import ProgramCommand, given, keep_line
 from golden.options import (
@@ -26,20 +26,18 @@ from golden.options import (
     workers_option,
 )
 from golden.reach.evidence import Evidence
-from golden.reach.reached import Reached, read_reached
 from golden.reach.tell import tell
 from golden.record import Run, find_root, find_runs
 from golden.record.git import uncommitted, worktree
 from golden.report import render_verdict
 from golden.report.text import gaps
 from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
-from golden.versions import Versions, compare_run, told
+from golden.versions import Versions, compare_run
 
 
 @click.command("verify")
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @root_option
-@click.option("--base", metavar="REF", help="Say which lines that changed since REF the runs executed.")
 @workers_option
 @shard_option
 @device_option
@@ -47,7 +45,6 @@ from golden.versions import Versions, compare_run, told
 def verify_command(
     names: tuple[str, ...],
     root: Path | None,
-    base: str | None,
     workers: int | None,
     part: str | None,
     device: str | None,
@@ -60,24 +57,17 @@ def verify_command(
     root = root or find_root(Path.cwd())
     suite = _suite(names, root, device)
     runs = _of_shard(suite, part, root)
-    since = of_working_tree(root, base) if base is not None else None
     with kept(out) as folder:
-        files = since.files if since is not None else ()
-        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=progress.say, reach=files)
-        codes = [worst([verdict.code for verdict in verdicts]) for verdicts in found]
-        if since is not None:
-            for run, code in zip(runs, codes, strict=True):
-                ran = read_reached(folder / run.name)
-                since.note(run.name, code, None if ran is None else (Reached({}), ran))
+        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=progress.say)
     results = []
-    for run, code, verdicts in zip(runs, codes, found, strict=True):
-        text = "\n".join([*map(render_verdict, verdicts), *told(since, run.name)])
+    for run, verdicts in zip(runs, found, strict=True):
+        text = "\n".join(map(render_verdict, verdicts))
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
             Result(
                 run=run.name,
-                code=ExitCode(code),
+                code=ExitCode(worst([verdict.code for verdict in verdicts])),
                 text=text,
                 tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
                 seconds=sum(verdict.seconds for verdict in verdicts),
@@ -86,7 +76,7 @@ def verify_command(
                 not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
             )
         )
-    return _finish("verify", suite, part, results, out, _tell_all(since))
+    return _finish("verify", suite, part, results, out, None)
 
 
 @click.command("ab", cls=ProgramCommand)

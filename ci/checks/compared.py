@@ -26,7 +26,7 @@ class Compared:
     def evidence(self, since: Since) -> Evidence:
         """What of the change it executed."""
         run = RunReached(self.right.run.name, int(self.result.comparison.code), self.result.reached)
-        return evidence(since.base, None, since.change, [run], both=True)
+        return evidence(since.base, None, since.change, [run])
 
 
 def compared(context: Context, base: Base, name: str) -> Compared:

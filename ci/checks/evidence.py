@@ -84,7 +84,7 @@ def _page(context: Context, base: Base, names: Sequence[str]) -> tuple[Path, ...
         code, text = found.comparison.code, verdict_line(name, found.comparison)
         reports.append(Told(name, code, text, found.right.about.seconds))
         reached.append(RunReached(name, int(code), found.reached))
-    drawn, _ = page("evidence.html", reports, evidence_of(since.base, None, since.change, reached, both=True))
+    drawn, _ = page("evidence.html", reports, evidence_of(since.base, None, since.change, reached))
     return context.keep("evidence.html", drawn) if drawn else ()
 
 

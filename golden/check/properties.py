@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,17 +21,14 @@ from golden.trace.trace import Trace
 class Recordings:
     """The traces of one run and its variants, each recorded when it is first asked for, by any thread.
 
-    ``seconds`` is what that took so far. Of the run itself the lines of the files ``reach`` are noted.
+    ``seconds`` is what that took so far.
     """
 
-    def __init__(
-        self, run: Run, *, root: Path, out: Path, notify: Notify = quiet, reach: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> None:
         self._run = run
         self._root = root
         self._out = out
         self._notify = notify
-        self._reach = reach
         self._known: dict[str | None, Trace | GoldenError] = {}
         self._lock = threading.Lock()
         self.seconds = 0.0
@@ -52,9 +48,8 @@ class Recordings:
         self._notify(f"{run.name}: running")
         begun = time.monotonic()
         try:
-            files = self._reach if variant is None else ()
             out = self._out / run.name
-            return record_run(run, root=self._root, out=out, label=run.name, reach=files)
+            return record_run(run, root=self._root, out=out, label=run.name)
         except GoldenError as error:
             return error
         finally:

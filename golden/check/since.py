@@ -8,22 +8,20 @@ from pathlib import Path
 from golden.reach.changed import Change, compare_files
 from golden.reach.evidence import Evidence, RunReached, evidence
 from golden.reach.reached import Reached
-from golden.record.git import changed_python, worktree
+from golden.record.git import changed_python
 
 
 @dataclass(slots=True)
 class Since:
     """What runs are asked about a change, and what they came to.
 
-    ``head`` is a ref, or None for the working tree; ``files`` are those whose lines are noted; ``both`` says
-    whether the base runs too, or the head alone.
+    ``head`` is a ref, or None for the working tree; ``files`` are those whose lines are noted.
     """
 
     base: str
     head: str | None
     files: tuple[str, ...]
     change: Change
-    both: bool
     _runs: list[RunReached] = field(default_factory=list)
 
     def note(self, run: str, code: int, sides: tuple[Reached, Reached] | None) -> None:
@@ -34,21 +32,14 @@ class Since:
     def of(self, run: str) -> Evidence:
         """What one of them executes of the change."""
         found = [known for known in self._runs if known.name == run]
-        return evidence(self.base, self.head, self.change, found, both=self.both)
+        return evidence(self.base, self.head, self.change, found)
 
     def evidence(self) -> Evidence:
         """What all runs so far execute of the change."""
-        return evidence(self.base, self.head, self.change, self._runs, both=self.both)
+        return evidence(self.base, self.head, self.change, self._runs)
 
 
 def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Since:
     """The change between two versions that are checked out. Raises `UnusableInput`."""
     files = changed_python(root, base, head)
-    return Since(base, head, tuple(files), compare_files(base_root, head_root, files), both=True)
-
-
-def of_working_tree(root: Path, base: str) -> Since:
-    """The change of the working tree, which alone is run. Raises `UnusableInput`."""
-    files = changed_python(root, base, None)
-    with worktree(root, base, submodules=False) as before:
-        return Since(base, None, tuple(files), compare_files(before, root, files), both=False)
+    return Since(base, head, tuple(files), compare_files(base_root, head_root, files))

@@ -108,15 +108,14 @@ def verify(
     out: Path,
     workers: int = 1,
     notify: Notify = quiet,
-    reach: Sequence[str] = (),
 ) -> list[tuple[Verdict, ...]]:
     """Judge every run by its golden, then by each of its properties, ``workers`` runs at a time.
 
-    A run that fails leaves the others alone. ``reach`` names files whose lines that ran each run notes.
+    A run that fails leaves the others alone.
     """
 
     def all_of(run: Run) -> tuple[Verdict, ...]:
-        return verify_one(run, Recordings(run, root=root, out=out, notify=notify, reach=reach), root)
+        return verify_one(run, Recordings(run, root=root, out=out, notify=notify), root)
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         return list(pool.map(all_of, runs))

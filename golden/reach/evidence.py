@@ -62,14 +62,14 @@ class RunEvidence(_Table):
         name: what it is called.
         code: the exit status that its verdict asks for.
         known: whether it came far enough for its lines to be known.
-        before: of the base; null where the run was judged by a golden and nothing of the base ran.
+        before: of the base.
         after: of the head.
     """
 
     name: str
     code: int
     known: bool
-    before: Lines | None
+    before: Lines
     after: Lines
 
 
@@ -82,7 +82,7 @@ class Evidence(_Table):
         head: the ref, or null for the working tree.
         problem: why lines are not known; empty if they are.
         runs: each run with the lines that it executed.
-        before: of the base, in at least one run; null where nothing of the base ran.
+        before: of the base, in at least one run.
         after: of the head, in at least one run.
     """
 
@@ -91,18 +91,17 @@ class Evidence(_Table):
     head: str | None
     problem: str
     runs: tuple[RunEvidence, ...]
-    before: Lines | None
+    before: Lines
     after: Lines
 
     @property
     def sides(self) -> list[tuple[str, Lines]]:
-        """The sides that ran, by name."""
-        both = [("base", self.before), ("head", self.after)]
-        return [(name, lines) for name, lines in both if lines is not None]
+        """Both sides, by name."""
+        return [("base", self.before), ("head", self.after)]
 
     @property
     def total(self) -> int:
-        """How many changed lines can run, on the sides that ran."""
+        """How many changed lines can run."""
         return sum(lines.total for _, lines in self.sides)
 
     @property
@@ -120,18 +119,16 @@ class RunReached:
     sides: tuple[Reached, Reached] | None
 
 
-def evidence(
-    base: str, head: str | None, change: Change, runs: Sequence[RunReached], *, both: bool
-) -> Evidence:
-    """What some runs execute of a change: of both sides, or of the head alone."""
+def evidence(base: str, head: str | None, change: Change, runs: Sequence[RunReached]) -> Evidence:
+    """What some runs execute of a change."""
     known = [run.sides for run in runs if run.sides is not None]
     old, new = (together(sides[index] for sides in known) for index in (0, 1))
     return Evidence(
         base=base,
         head=head,
         problem=old.problem or new.problem or ("" if known else _NO_END),
-        runs=tuple(_of_run(run, change, both=both) for run in runs),
-        before=_lines(change.before, old) if both else None,
+        runs=tuple(_of_run(run, change) for run in runs),
+        before=_lines(change.before, old),
         after=_lines(change.after, new),
     )
 
@@ -142,12 +139,11 @@ def merged(found: Sequence[Evidence]) -> Evidence:
     for each in found[1:]:
         if (each.base, each.head, each.after.changed) != (first.base, first.head, first.after.changed):
             raise ValueError("they are not of one change")
-    befores = [each.before for each in found if each.before is not None]
     return first.model_copy(
         update={
             "problem": next((each.problem for each in found if each.problem), ""),
             "runs": tuple(run for each in found for run in each.runs),
-            "before": _union(befores) if befores else None,
+            "before": _union([each.before for each in found]),
             "after": _union([each.after for each in found]),
         }
     )
@@ -161,13 +157,13 @@ def _union(sides: Sequence[Lines]) -> Lines:
     return Lines(changed=sides[0].changed, ran=_sorted(ran))
 
 
-def _of_run(run: RunReached, change: Change, *, both: bool) -> RunEvidence:
+def _of_run(run: RunReached, change: Change) -> RunEvidence:
     before, after = run.sides or (Reached({}), Reached({}))
     return RunEvidence(
         name=run.name,
         code=run.code,
         known=run.sides is not None,
-        before=_lines(change.before, before) if both else None,
+        before=_lines(change.before, before),
         after=_lines(change.after, after),
     )
 

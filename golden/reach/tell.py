@@ -21,8 +21,7 @@ def headline(found: Evidence) -> str:
         return f"diff coverage: not measured: {found.problem}"
     where = f"in at least one of {known} runs" if runs > 1 else "in this run"
     sides = ", ".join(f"{name} {lines.reached} of {lines.total}" for name, lines in found.sides)
-    told = f" ({sides})" if found.before is not None else f"; {found.base} itself was not run"
-    return f"diff coverage: {found.reached} of {total} changed lines that can run ran {where}{told}" + (
+    return f"diff coverage: {found.reached} of {total} changed lines that can run ran {where} ({sides})" + (
         "" if known == runs else f"; nothing is known of {runs - known} runs"
     )
 
