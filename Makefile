@@ -39,6 +39,7 @@ docs: $(STAMP)
 # The static half on real programs, compared with benchmarks/real; needs the archives, and the registry once.
 real: $(STAMP)
 	@$(BIN)/python benchmarks/real.py $(REAL)
+	@$(BIN)/python benchmarks/measured.py
 
 clean:
 	rm -rf .venv build out

@@ -15,7 +15,7 @@ from codemods.program.source import SourceError
 Verdict = Literal["confirmed", "another heat", "no sync", "not executed", "not reported"]
 _Key = tuple[str, int]
 # So many syncs of a line between two steps come from a loop.
-_MANY = 8
+_MANY = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from . import internals
-from .streams import ARRIVALS, CURRENT, RACES, done, host_waits, merge, of_operation, queue
+from .arrivals import HostCopy, mark_pinned, pinned, poison
+from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
-from .tensor import HostCopy, SimulatedTensor, apart, fresh, pinned, take_over
+from .tensor import SimulatedTensor, apart, fresh, take_over
 
 Device = torch.device | str | int | None
 _LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
@@ -226,13 +227,6 @@ def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
     return mark_pinned(self.detach().clone())
 
 
-def mark_pinned(tensor: torch.Tensor) -> torch.Tensor:
-    """Have the memory of a tensor of the host count as pinned."""
-    storage: Any = tensor.untyped_storage()
-    storage.simulated_pinned = True
-    return tensor
-
-
 def copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     """``Tensor.copy_``; what a ``non_blocking`` copy fills on the host is unusable until the host waits."""
     if not isinstance(self, SimulatedTensor) and not isinstance(source, SimulatedTensor):
@@ -246,22 +240,8 @@ def copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) 
         and self.is_floating_point()
     ):
         stream = of_operation(source.number)
-        _poison(self.detach(), stream, stream.seq)
+        poison(self.detach(), stream, stream.seq)
     return self
-
-
-def _poison(target: torch.Tensor, stream: Any, seq: int) -> None:
-    """Hide what was copied until the host has waited for it."""
-    values = target.clone()
-    target.fill_(float("nan"))
-
-    def arrival() -> bool:
-        if not done(stream, seq):
-            return False
-        _original["copy_"](target, values)
-        return True
-
-    ARRIVALS.append(arrival)
 
 
 def representation(self: SimulatedTensor, *, tensor_contents: Any = None) -> str:

@@ -79,6 +79,9 @@ def _place_and_call() -> tuple[Place, str] | None:
             return (id(frame.f_code), frame.f_lasti), called
         if kind == _TOOLS:
             return None
+        if frame.f_code.co_filename.startswith(_OWN):
+            # What of torch is between the simulation's own functions, the program did not call.
+            called = ""
         if kind == _TORCHS:
             name = frame.f_code.co_qualname
             if "<locals>" not in name or not called:

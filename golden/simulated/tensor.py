@@ -13,9 +13,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
+from .arrivals import HostCopy, pinned
 from .operations import Operation, from_host, times
-from .streams import CURRENT, RACES, State, Stream, done, host_waits, merge, of_operation, queue
-from .syncs import SYNCS, Place, place, title
+from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
+from .syncs import SYNCS, Place, place
 
 _Tensor: Any = torch.Tensor
 _DispatchMode: Any = TorchDispatchMode
@@ -310,7 +311,7 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     where = place()
     stream = of_operation(index)
     if RACES.several:
-        merge(stream.clock, _HOST)
+        merge(stream.clock, HOST)
     stream.seq += 1
     if operation.name == "copy_":
         return _copy(func, args, kwargs, given, named, where)
@@ -455,71 +456,3 @@ def _copy(func: Any, args: Any, kwargs: Any, given: list[Any], named: Any, where
         SYNCS.note("copy to the host")
         host_waits(stream.known())
     return target
-
-
-def pinned(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of the host is in memory that was pinned."""
-    return bool(getattr(tensor.untyped_storage(), "simulated_pinned", False))
-
-
-class HostCopy(_Tensor):  # type: ignore[misc]
-    """A tensor of the host that a ``non_blocking`` copy fills; an error to read before the host waits."""
-
-    on_host: torch.Tensor
-    queued: tuple[Stream, int, Place]
-
-    @staticmethod
-    def __new__(cls, inner: torch.Tensor, queued: tuple[Stream, int, Place]) -> HostCopy:
-        made: HostCopy = internals.make_wrapper(cls, inner)
-        made.on_host, made.queued = inner, queued
-        return made
-
-    def arrived(self) -> torch.Tensor:
-        """What was copied; `RuntimeError` if the host has not waited for it."""
-        stream, seq, where = self.queued
-        if not done(stream, seq):
-            raise RuntimeError(
-                f"read at {title(place())} before it has arrived: the copy to the host at {title(where)} is "
-                "non_blocking, and nothing has synchronized since; on a GPU the values would be arbitrary"
-            )
-        return self.on_host
-
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func._schema.name == "aten::detach":
-            return HostCopy(func(args[0].on_host), args[0].queued)
-        return dispatch(func, args, kwargs or {})
-
-    __torch_function__ = torch._C._disabled_torch_function_impl
-
-    def numpy(self, *, force: bool = False) -> Any:
-        return self.arrived().numpy(force=force)
-
-    def __array__(self, dtype: Any = None) -> Any:
-        whole: Any = self.arrived()
-        return whole.__array__(dtype)
-
-    def tolist(self) -> Any:
-        return self.arrived().tolist()
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return repr(self.arrived())
-
-    def is_pinned(self, device: Any = None) -> bool:
-        return True
-
-    def data_ptr(self) -> int:
-        return self.on_host.data_ptr()
-
-    def untyped_storage(self) -> Any:
-        return self.arrived().untyped_storage()
-
-    def __deepcopy__(self, memo: Any) -> torch.Tensor:
-        return self.arrived().clone()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        whole: Any = self.arrived()
-        return whole.__reduce_ex__(protocol)
-
-
-from .streams import HOST as _HOST  # noqa: E402

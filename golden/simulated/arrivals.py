@@ -1,0 +1,102 @@
+"""What ``non_blocking`` copies bring to the host: nothing that can be read before the host has waited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from . import internals
+from .streams import ARRIVALS, Stream, done
+from .syncs import Place, place, title
+
+_Tensor: Any = torch.Tensor
+_COPY: Any = torch.Tensor.copy_
+
+
+def pinned(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of the host is in memory that was pinned."""
+    return bool(getattr(tensor.untyped_storage(), "simulated_pinned", False))
+
+
+def mark_pinned(tensor: torch.Tensor) -> torch.Tensor:
+    """Have the memory of a tensor of the host count as pinned."""
+    storage: Any = tensor.untyped_storage()
+    storage.simulated_pinned = True
+    return tensor
+
+
+def poison(target: torch.Tensor, stream: Stream, seq: int) -> None:
+    """Hide what was copied until the host has waited for it."""
+    values = target.clone()
+    target.fill_(float("nan"))
+
+    def arrival() -> bool:
+        if not done(stream, seq):
+            return False
+        _COPY(target, values)
+        return True
+
+    ARRIVALS.append(arrival)
+
+
+class HostCopy(_Tensor):  # type: ignore[misc]
+    """A tensor of the host that a ``non_blocking`` copy fills; an error to read before the host waits."""
+
+    on_host: torch.Tensor
+    queued: tuple[Stream, int, Place]
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor, queued: tuple[Stream, int, Place]) -> HostCopy:
+        made: HostCopy = internals.make_wrapper(cls, inner)
+        made.on_host, made.queued = inner, queued
+        return made
+
+    def arrived(self) -> torch.Tensor:
+        """What was copied; `RuntimeError` if the host has not waited for it."""
+        stream, seq, where = self.queued
+        if not done(stream, seq):
+            raise RuntimeError(
+                f"read at {title(place())} before it has arrived: the copy to the host at {title(where)} is "
+                "non_blocking, and nothing has synchronized since; on a GPU the values would be arbitrary"
+            )
+        return self.on_host
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._schema.name == "aten::detach":
+            return HostCopy(func(args[0].on_host), args[0].queued)
+        from .tensor import dispatch
+
+        return dispatch(func, args, kwargs or {})
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def numpy(self, *, force: bool = False) -> Any:
+        return self.arrived().numpy(force=force)
+
+    def __array__(self, dtype: Any = None) -> Any:
+        whole: Any = self.arrived()
+        return whole.__array__(dtype)
+
+    def tolist(self) -> Any:
+        return self.arrived().tolist()
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return repr(self.arrived())
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return True
+
+    def data_ptr(self) -> int:
+        return self.on_host.data_ptr()
+
+    def untyped_storage(self) -> Any:
+        return self.arrived().untyped_storage()
+
+    def __deepcopy__(self, memo: Any) -> torch.Tensor:
+        return self.arrived().clone()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        whole: Any = self.arrived()
+        return whole.__reduce_ex__(protocol)
