@@ -1,4 +1,4 @@
-"""Proposals for plans beyond moves: groups for the state of a loop's class, contexts for long lists."""
+"""Proposals for plans beyond moves: groups for the state of a loop's class."""
 
 from __future__ import annotations
 
@@ -10,30 +10,15 @@ from itertools import combinations
 
 from codemods.audit.report import Group, LoopState
 from codemods.program.events import NotUnderstood
-from codemods.program.helpers import Helper, is_generator
-from codemods.program.lifting import Analysis, Lifting
+from codemods.program.helpers import is_generator
+from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, LoopFlow, Parts, loop_statement
 from codemods.program.scopes import Scope
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.loop.groups import field_of
-from codemods.rewrites.objects.context import collect
 
 # A class with more fields than this is one that no test builds.
 MOST_FIELDS = 15
-# Passed one by one, more names than these take more lines than what is done with them.
-MANY_NAMES = 8
-
-
-def wants_context(decision: Decision, helper: Helper) -> bool:
-    """Tell whether a helper that can be lifted is passed so much that an object should, and can, hold it."""
-    if helper not in decision.lifted:
-        return False
-    needs = [need for need in decision.lifting.needs[helper] if need[1].kind == "function"]
-    if len(needs) <= MANY_NAMES:
-        return False
-    plain = Lifting(decision.lifting.analysis, decision.lifting.candidates, {})
-    contexts, refused = collect(plain, [helper])
-    return bool(contexts) and helper not in refused
 
 
 def propose_state(analysis: Analysis, scope: Scope, decision: Decision) -> LoopState | None:

@@ -23,8 +23,6 @@ class Capture:
         bound_as: how it gets its value; by its first binding, where there are several.
         origin: the dotted path, for an import.
         bound: lines that bind it, the first one first.
-        rebound: those of them that may replace or remove an earlier value, a single one in a loop included.
-        unbound_at: lines of calls or other uses of the helper where the variable may be unbound.
     """
 
     name: str
@@ -32,8 +30,6 @@ class Capture:
     bound_as: Bound
     origin: str | None
     bound: tuple[int, ...]
-    rebound: tuple[int, ...]
-    unbound_at: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,6 @@ class HelperReport:
     Attributes:
         strategy: what a lift within the file does.
         moved: what a lift into another file does, where the file's own names have to be passed as well.
-        context: whether it is passed so much that `captures = "context"` is proposed for it.
     """
 
     name: str
@@ -106,7 +101,6 @@ class HelperReport:
     values: tuple[Place, ...]
     strategy: Lifted | Refused
     moved: Lifted | Refused
-    context: bool
 
     @property
     def lines(self) -> int:

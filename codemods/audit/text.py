@@ -9,7 +9,6 @@ from codemods.audit.report import (
     Capture,
     FunctionReport,
     HelperReport,
-    Lifted,
     Refused,
     Report,
     SeamReport,
@@ -122,18 +121,8 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
     else:
         yield f"    lift, passing: {', '.join(helper.strategy.passed) or 'nothing'}"
     yield f"    into another file: {_moved(helper)}"
-    if helper.context:
-        passed = len(helper.moved.passed) if isinstance(helper.moved, Lifted) else 0
-        yield (
-            f'    it would be passed {_count(passed, "name")}: `captures = "context"` in its `[[move]]` '
-            "(or `--captures context`) collects its captures in one object"
-        )
     for capture in helper.captures:
-        rebound = f"; rebound, {_lines(capture.rebound)}" if capture.rebound else ""
-        unbound = "" if helper.calls or helper.values else "; bound at uses: no use"
-        if capture.unbound_at:
-            unbound = f"; bound at uses: maybe not, {_lines(capture.unbound_at)}"
-        yield f"    captures {capture.name}: {_binding(capture, function)}{rebound}{unbound}"
+        yield f"    captures {capture.name}: {_binding(capture, function)}"
     for kind, places in (("called", helper.calls), ("used as a value", helper.values)):
         for place in places:
             yield f"    {kind} in {_where(place.function, function)}, line {place.line}"

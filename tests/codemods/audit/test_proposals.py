@@ -66,7 +66,7 @@ def test_variables_that_are_used_one_by_one_are_joined_until_few_are_left(tmp_pa
     assert max(map(len, groups)) <= 15
 
 
-def test_few_variables_need_no_groups_and_few_names_no_context(tmp_path: Path) -> None:
+def test_few_variables_need_no_groups(tmp_path: Path) -> None:
     path = tmp_path / "m.py"
     path.write_text(
         "def train(n):\n    a = []\n    def h():\n        a.append(n)\n    for _ in range(n):\n        h()\n"
@@ -74,11 +74,3 @@ def test_few_variables_need_no_groups_and_few_names_no_context(tmp_path: Path) -
     (function,) = build_report(path).functions
     assert function.loop is not None
     assert (function.loop.fields, function.loop.groups) == (("n", "a"), ())
-    assert not function.helpers[0].context
-
-
-def test_a_long_list_of_captures_is_proposed_for_a_context(tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(_program())
-    (function,) = build_report(path).functions
-    assert [helper.context for helper in function.helpers] == [True] * 3

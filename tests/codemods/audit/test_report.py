@@ -38,35 +38,6 @@ def test_how_captures_are_bound(report: Report) -> None:
     assert capture(report, "report", "note").bound_as == "helper"
 
 
-def test_where_captures_are_rebound_and_where_they_may_be_unbound(report: Report) -> None:
-    n = capture(report, "later", "n")
-    assert (len(n.bound), len(n.rebound)) == (2, 1)
-    stream = capture(report, "fence", "stream")
-    assert stream.unbound_at == tuple(place.line for place in helper(report, "fence").calls)
-    assert capture(report, "note", "scores").unbound_at == ()
-
-
-def test_two_branches_are_not_a_rebinding(make_tree: Tree) -> None:
-    function = one(
-        make_tree,
-        """
-        def outer(flag):
-            if flag:
-                n = 1
-            else:
-                n = 2
-            for k in range(3):
-                pass
-            def h():
-                return n + k
-            return h()
-        """,
-    )
-    n, k = function.helpers[0].captures
-    assert (n.bound, n.rebound, n.unbound_at) == ((4, 6), (), ())
-    assert (k.bound, k.rebound, k.unbound_at) == ((7,), (7,), (11,))
-
-
 def test_uses_of_helpers(report: Report) -> None:
     note = helper(report, "note")
     assert [place.function for place in note.calls] == ["train.report", "train"]
