@@ -40,6 +40,7 @@ def git(root: Path, *argv: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_ab_between_git_versions(project: Project) -> None:
     git(project.root, "init", "-q")
     git(project.root, "add", ".")

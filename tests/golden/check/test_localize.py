@@ -69,6 +69,7 @@ def test_other_number_beside_the_tensors() -> None:
     assert locate(left, right).change == "arguments"
 
 
+@pytest.mark.slow
 def test_ab_localize(project: Project) -> None:
     text = (project.root / "train.py").read_text()
     gap = "host(x * (1.0001 if (env, step) == (1, 2) else 1.0))"

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from golden.compare import Different, compare
 from golden.compare.outcome import EventChange, RandomState, StepCount, StepDivergence
 from golden.report.text import describe
@@ -14,6 +16,7 @@ from golden.trace.trace import load_trace
 from tests.golden.project import Project
 
 
+@pytest.mark.slow
 def test_the_headline_is_one_step_more(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("BEFORE STEP", "random.random()\n            if step == 2 and env == 1: optimizer.step()")
     text = (project.root / "train.py").read_text()

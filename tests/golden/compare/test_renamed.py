@@ -33,6 +33,7 @@ target.eval()
 RUN = 'command = ["python", "train.py"]\nbudget = 3\ntimeout = 60\n'
 
 
+@pytest.mark.slow
 def test_another_name_is_named_and_no_difference(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     project.run_file(RUN)
@@ -55,6 +56,7 @@ def test_another_name_is_named_and_no_difference(project: Project, monkeypatch: 
         assert (result.code, said in result.out) == (1, True), (said, result)
 
 
+@pytest.mark.slow
 def test_a_golden_knows_another_name(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     project.run_file(RUN)

@@ -174,6 +174,7 @@ print("token", "".join(other.choice("abc") for _ in range(20)), "best", 1)
     assert (result.code, "is no regular expression" in result.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_golden_knows_outputs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "")
     project.edit("AFTER STEP", "print('step', step, 'env', env)")
