@@ -96,28 +96,6 @@ class Flow:
                 return self._find(index, name)
         return None
 
-    def bound_again(self, name: str) -> set[int]:
-        """Lines of bindings and unbindings of the name that a path reaches from a binding of it."""
-        events, bit = self.graph.events, self._bit.get(name, 0)
-        found, waiting, seen = set[int](), list(self._binding.get(name, ())), set[int]()
-        while waiting:
-            for successor in events[waiting.pop()].successors:
-                if successor not in seen and self._later[successor] & bit:
-                    seen.add(successor)
-                    waiting.append(successor)
-                    if name in (events[successor].bind, events[successor].unbind):
-                        found.add(events[successor].line)
-        return found
-
-    @cached_property
-    def _binding(self) -> dict[str, list[int]]:
-        """The events that bind each name."""
-        found: dict[str, list[int]] = {}
-        for index, event in enumerate(self.graph.events):
-            if event.bind is not None:
-                found.setdefault(event.bind, []).append(index)
-        return found
-
     def _find(self, start: int, name: str) -> int:
         """Line of the nearest event of the name after a place."""
         events, seen, queue = self.graph.events, {start}, [start]

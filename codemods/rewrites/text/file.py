@@ -112,11 +112,6 @@ class Program:
         found = self.names.items()
         return next(other for name, other in found if (name.lineno, name.col_offset, name.id) == place)
 
-    def statement_of(self, node: ast.expr) -> ast.stmt:
-        """The innermost touched statement around an expression."""
-        inside = (s for s in self.nodes if s.lineno <= node.lineno <= (s.end_lineno or s.lineno))
-        return max(inside, key=lambda s: (s.lineno, s.col_offset))
-
     # What is to be done
 
     @property
