@@ -100,6 +100,34 @@ TAMPERED = [
 ]
 
 
+def project(folder: Path, text: str, plan: str = "") -> list[str]:
+    """Write a program, and a plan for it if there is one; the arguments that rewrite it."""
+    (folder / "pyproject.toml").touch()
+    (folder / "program.py").write_text(text)
+    (folder / "plan.toml").write_text(plan)
+    return ["--plan", str(folder / "plan.toml")] if plan else [str(folder / "program.py")]
+
+
+def codes(*arguments: str) -> dict[str, str | None]:
+    """What each helper is refused with, by name, where the rewrite is to be written."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        main([*arguments, "--write", "--output-format", "json"])
+    return {helper["name"]: helper.get("code") for helper in json.loads(out.getvalue())["helpers"]}
+
+
+def tamper(patch: pytest.MonkeyPatch, place: Any, name: str, there: str, instead: str) -> None:
+    """Have something else written in a text that is made."""
+    written = getattr(place, name)
+
+    def tampered(*given: Any) -> str:
+        made: str = written(*given)
+        assert there in made
+        return made.replace(there, instead, 1)
+
+    patch.setattr(place, name, tampered)
+
+
 @pytest.mark.parametrize(("text", "arguments", "there", "instead"), TAMPERED)
 def test_what_else_is_written_is_found_out(
     text: str,
@@ -120,14 +148,9 @@ def test_what_else_is_written_is_found_out(
         return made.replace(there, instead, 1)
 
     monkeypatch.setattr(Program, "text", tampered)
-    path = tmp_path / "program.py"
-    path.write_text(text)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main([str(path), "--write", "--output-format", "json", *arguments]) == 1
+    assert [*codes(*project(tmp_path, text), *arguments).values()] == ["not-proven"]
     assert any(seen)
-    assert [helper["code"] for helper in json.loads(out.getvalue())["helpers"]] == ["not-proven"]
-    assert path.read_text() == text
+    assert (tmp_path / "program.py").read_text() == text
 
 
 MOVED = """
@@ -166,21 +189,11 @@ def test_what_else_is_written_to_files_is_found_out(
     how: str, where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place: Any = Program if where == "rest" else targets
-    name = "text" if where == "rest" else "made_module"
-    written = getattr(place, name)
-
-    def tampered(*given: Any) -> str:
-        made: str = written(*given)
-        assert there in made
-        return made.replace(there, instead, 1)
-
-    monkeypatch.setattr(place, name, tampered)
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "program.py").write_text(MOVED)
-    (tmp_path / "plan.toml").write_text(MOVE)
-    lift = [str(tmp_path / "program.py"), "--to", str(tmp_path / "parts.py")]
-    chosen = ["--plan", str(tmp_path / "plan.toml")] if how == "move" else lift
-    assert main([*chosen, "--write"]) == (2 if how == "move" else 1)
+    tamper(monkeypatch, place, "text" if where == "rest" else "made_module", there, instead)
+    if how == "move":
+        assert main([*project(tmp_path, MOVED, MOVE), "--write"]) == 2
+    else:
+        assert main([*project(tmp_path, MOVED), "--to", str(tmp_path / "parts.py"), "--write"]) == 1
     assert (tmp_path / "program.py").read_text() == MOVED
     assert not (tmp_path / "parts.py").exists()
 
@@ -244,22 +257,8 @@ def test_what_else_is_written_of_a_loop_is_found_out(
     where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place: Any = loop.Taken if where == "rest" else targets
-    name = "rest" if where == "rest" else "made_module"
-    written = getattr(place, name)
-
-    def tampered(*given: Any) -> str:
-        made: str = written(*given)
-        assert there in made
-        return made.replace(there, instead, 1)
-
-    monkeypatch.setattr(place, name, tampered)
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "program.py").write_text(LOOP)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main(["--plan", str(tmp_path / "plan.toml"), "--write", "--output-format", "json"]) == 1
-    assert [helper["code"] for helper in json.loads(out.getvalue())["helpers"]] == ["not-proven"]
+    tamper(monkeypatch, place, "rest" if where == "rest" else "made_module", there, instead)
+    assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
     assert (tmp_path / "program.py").read_text() == LOOP
     assert not (tmp_path / "trainer.py").exists()
 
@@ -336,13 +335,7 @@ def test_a_wrong_claim_is_found_out(
         monkeypatch.setattr(
             rewrites, "prove_wrappers", lambda old, new, _: proven_wrappers(old, new, claimed)
         )
-    path = tmp_path / "program.py"
-    path.write_text(text)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        main([str(path), "--write", "--output-format", "json", *arguments])
-    rows = {helper["name"]: helper.get("code") for helper in json.loads(out.getvalue())["helpers"]}
-    assert rows["h"] == "not-proven"
+    assert codes(*project(tmp_path, text), *arguments)["h"] == "not-proven"
 
 
 def test_a_parameter_that_hides_a_capture_at_a_call_is_found_out(tmp_path: Path) -> None:
@@ -382,13 +375,7 @@ def test_a_wrong_claim_of_a_loop_is_found_out(
 
     proven = loop.prove_loop
     monkeypatch.setattr(loop, "prove_loop", tampered)
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "program.py").write_text(LOOP)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main(["--plan", str(tmp_path / "plan.toml"), "--write", "--output-format", "json"]) == 1
-    assert [helper["code"] for helper in json.loads(out.getvalue())["helpers"]] == ["not-proven"]
+    assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
     assert not (tmp_path / "trainer.py").exists()
 
 
