@@ -1,7 +1,7 @@
-"""The program as text: files, scopes, names, captures, control flow, effects of statements, patched names.
+"""The analysed program as text: files, scopes, names, captures, control flow, effects of statements, seams.
 
-Answers no question about what is to be done with it. Imports no other room: every layer may ask.
-For programs of others: `captures_of`, `seams_of` and `liveness_of`, with what they return.
+Question: what is there, what does a name mean, what may a statement do? Never what is to be done about it.
+Imports no other room: every layer may ask. For programs of others: `captures_of`, `seams_of`, `liveness_of`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeGuard
 
@@ -16,7 +15,6 @@ _PLAIN = words("""
     arg attr asname conversion ctx id is_async kind level module name rest simple tag type_comment
 """)
 _MIXED = frozenset(["keys", "kw_defaults", "kwd_attrs", "names"])
-_HEADED = re.compile(r"[A-Za-z]\w*")
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -152,18 +150,3 @@ def defaults_of(arguments: ast.arguments) -> dict[ast.arg, ast.expr | None]:
     positional = [*arguments.posonlyargs, *arguments.args]
     found = dict[ast.arg, ast.expr | None](zip(positional[::-1], arguments.defaults[::-1], strict=False))
     return found | dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-
-
-def head_of(node: ast.expr) -> str:
-    """What a computed name surely begins with, if that is a letter at least."""
-    first: ast.expr | None = None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        first = node.left
-        while isinstance(first, ast.BinOp):
-            first = first.left
-    elif isinstance(node, ast.JoinedStr) and node.values:
-        first = node.values[0]
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        return ""
-    found = _HEADED.match(first.value.partition("%")[0].partition("{")[0])
-    return found.group() if found else ""

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from codemods.program.marks import SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.program.namespaces import asks_itself
-from codemods.program.nodes import called_name, head_of
+from codemods.program.nodes import called_name
 from codemods.program.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
 from codemods.program.repository import (
     File,
@@ -87,7 +87,6 @@ class _Seen:
     escapes: bool = False
     own: bool = False
     looks: list[Look] = field(default_factory=list)
-    heads: set[str] = field(default_factory=set)
     marks: frozenset[Mark] = frozenset()
     reloads: bool = False
 
@@ -194,9 +193,7 @@ class Surroundings:
         if name in self._submodules or self.late_star(0, name) is not None:
             return True
         return any(
-            any(name in known for known in (seen.names, seen.asked, seen.words))
-            or any(name.startswith(head) for head in seen.heads)
-            for seen in self._seen
+            any(name in known for known in (seen.names, seen.asked, seen.words)) for seen in self._seen
         )
 
     def asked(self, name: str) -> bool:
@@ -214,9 +211,9 @@ class Surroundings:
         return next((s.path for s in self._seen if name in s.asked or self._may_mean(s, name)), None)
 
     def _may_mean(self, seen: _Seen, name: str) -> bool:
-        """Whether a name that a file takes from something unknown, or begins to spell, may be meant."""
+        """Whether a name that a file takes from something unknown may be meant."""
         unknown = (self.is_given or seen.imports_any) and not seen.own
-        return (unknown and name in seen.names | seen.texts) or name.startswith(tuple(seen.heads))
+        return unknown and name in seen.names | seen.texts
 
     def look(self) -> Look | None:
         """A place that sees every name of the module, one that does not only read first."""
@@ -425,8 +422,6 @@ def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
         texts = strings(node.args[1], scope)
         if texts is not None:
             seen.asked.update(texts)
-        elif head := head_of(node.args[1]):
-            seen.heads.add(head)
         else:
             reads = name in ("getattr", "hasattr")
             seen.look(node, "takes names from it that only a run tells", by_name=reads)

@@ -1,7 +1,7 @@
-"""The rules that a helper must pass to be lifted, in the order in which they are tried.
+"""Rules that a helper must pass to be lifted, in the order in which they are tried; the first refusal counts.
 
-They yield the refusals of a helper in an attempt, of which the first one counts; nothing is asked after it.
-Their codes stand beside them.
+Question: may this helper become a function of the module, and if not, under which code is it refused?
+Imports program and the registry of codes; the lift, the loop, the cell and plans use it.
 """
 
 from __future__ import annotations
