@@ -31,7 +31,7 @@ _file = click.Path(path_type=Path)
 @click.option("--merge", "merging", is_flag=True, help="The folders hold the results of a suite's shards.")
 @click.option("--html", type=_file, metavar="FILE", help="One self-contained page.")
 @click.option("--markdown", type=_file, metavar="FILE", help="A summary, under 1 MiB whatever differs.")
-@click.option("--junit", type=_file, metavar="FILE", help="JUnit XML: a suite per run, a case per kind.")
+@click.option("--junit", type=_file, metavar="FILE", help="JUnit XML: a case per kind that differs.")
 def report_command(
     folders: tuple[Path, ...], merging: bool, html: Path | None, markdown: Path | None, junit: Path | None
 ) -> int:
