@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.demo import DemoError, main, run_demo
-from ci.swap import SEED_GRADIENTS, NotPlanted, plant
+from ci.demo import SEED_GRADIENTS, DemoError, NotPlanted, main, plant, run_demo
 from golden.trace.trace import load_trace
 
 REPOSITORY = Path(__file__).resolve().parents[2]

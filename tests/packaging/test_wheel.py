@@ -88,7 +88,7 @@ def test_a_folder_that_is_no_environment(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_what_serves_this_repository_alone_is_left_out(wheel: Path) -> None:
-    own = ("monolith", "golden/runs", "golden/fixtures", "ci/demo", "ci/swap", "ci/reference", "esper/")
+    own = ("monolith", "golden/runs", "golden/fixtures", "ci/demo", "ci/reference", "esper/")
     there = names(wheel)
     assert not [name for name in there if any(part in name for part in own)]
     assert not [name for name in there if "/plans/" in name and name.endswith(".toml")]

@@ -11,13 +11,18 @@ SMALL = PPOConfig(hidden_size=64)
 
 @pytest.mark.parametrize(
     ("toy", "rounds", "least"),
-    [("bandit", 30, 12.0), ("late", 100, 7.0), ("memory", 120, 0.9)],
+    [
+        ("bandit", 30, 12.0),
+        pytest.param("late", 100, 7.0, marks=pytest.mark.slow),
+        pytest.param("memory", 120, 0.9, marks=pytest.mark.slow),
+    ],
 )
 def test_the_agent_learns(toy: str, rounds: int, least: float) -> None:
     learner = trained(OperationLearner(0, SMALL), TOYS[toy], seed=0, rounds=rounds)
     assert score(learner, TOYS[toy], seed=99) >= least
 
 
+@pytest.mark.slow
 def test_the_agent_learns_what_each_context_asks_for() -> None:
     learner = trained(OperationLearner(0, SMALL), TOYS["contextual"], seed=0, rounds=120)
     assert right_contexts(learner) >= CONTEXTS - 1
