@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _GONE = {
+    "--box": "it is called --cell",
     "--residual": "it is called --wrapper",
     "--statistics": "--output-format json has every helper to count",
 }
@@ -50,7 +51,7 @@ class Exit(enum.IntEnum):
     "that is used as a value (auto); may be repeated.",
 )
 @click.option(
-    "--box",
+    "--cell",
     metavar="NAME",
     multiple=True,
     help="Keep variables that this helper shares and that are rebound in an object; may be repeated.",
@@ -142,7 +143,7 @@ class _Asked:
     helpers: tuple[str, ...]
     to: Path | None
     wrapper: tuple[str, ...]
-    box: tuple[str, ...]
+    cell: tuple[str, ...]
     captures: str
     annotations: Style
     accept: tuple[str, ...]
@@ -165,10 +166,10 @@ class _Asked:
             raise click.UsageError("--write and --check exclude each other")
         if self.derive is not None and (self.plan is None or self.write or self.check):
             raise click.UsageError("--derive goes with --plan, and without --write and --check")
-        of_plan = self.function or self.helpers or self.to or self.box or self.accept or self.wrapper
+        of_plan = self.function or self.helpers or self.to or self.cell or self.accept or self.wrapper
         if self.plan is not None and (of_plan or self.accept or self.captures != "params"):
             raise click.UsageError(
-                "--function, --helper, --to, --wrapper, --box, --captures and --accept are what "
+                "--function, --helper, --to, --wrapper, --cell, --captures and --accept are what "
                 "a plan says; leave them out with --plan"
             )
         if self.plan is not None and self.annotations != "inferred":
@@ -208,7 +209,7 @@ def _carried_out(asked: _Asked) -> Report:
             asked.to,
             [name for name in asked.wrapper if name != "auto"],
             asked.captures,
-            asked.box,
+            asked.cell,
             asked.annotations,
             dict.fromkeys(asked.accept, "given on the command line"),
             "auto" if "auto" in asked.wrapper else None,

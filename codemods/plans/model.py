@@ -58,6 +58,8 @@ def _groups(value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     return value
 
 
+# What keys were called once.
+_RENAMED = {"residual": "wrapper", "box": "cell"}
 # Of TOML's lists tuples are made.
 _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 _SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
@@ -75,9 +77,9 @@ class Move(_Strict):
         captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
             frozen object, the ``context``.
         rename: what names are called afterwards; other files import them under the old ones (``as``).
-        wrapper: ``auto`` leaves a wrapper (a residual) of each helper that is used as a value.
-        residual: helpers of which a one-line closure stays that forwards to the lifted function.
-        box: helpers whose rebound captures go to an object that they share with the outer function.
+        wrapper: helpers of which a one-line closure stays that forwards to the lifted function; ``auto`` is
+            each that is used as a value.
+        cell: helpers whose rebound captures go to an object that they share with the outer function.
         reexport: whether the names stay importable from the source.
         except: helpers that ``*`` leaves where they are.
     """
@@ -87,9 +89,8 @@ class Move(_Strict):
     docstring: str | None = None
     captures: Captures = "params"
     rename: Annotated[dict[str, str], AfterValidator(_identifiers)] = {}
-    wrapper: Literal["auto"] | None = None
-    residual: _Texts = ()
-    box: _Texts = ()
+    wrapper: Literal["auto"] | _Texts = ()
+    cell: _Texts = ()
     reexport: bool = False
     except_: Annotated[_Texts, Field(alias="except")] = ()
 
@@ -212,6 +213,7 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         known = _known(place)
         close = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        hint = f"it is called {_RENAMED[key]}" if key in _RENAMED else hint
         what = f"unknown key {name!r}; {hint}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"

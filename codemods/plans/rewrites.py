@@ -124,7 +124,7 @@ def residuals(analysis: Analysis, request: Request, wanted: Sequence[Helper]) ->
 def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
     for other in chosen:
         if other is not helper and helper.scope.inside(other.scope):
-            reason = f"{helper.name} is inside {other.name}, of which a residual stays too"
+            reason = f"{helper.name} is inside {other.name}, of which a wrapper stays too"
             yield refuse("not-understood", helper.node, reason)
     attempt = Lifting(analysis, {helper}, {})
     for check in RESIDUAL_CHECKS:
@@ -166,5 +166,5 @@ def _check(outcome: Outcome, prepared: Prepared, layout: Layout, split: Collecti
             for h in after.helpers
         ):
             raise NotProven(
-                f"{helper.name}: its residual captures something else than it hands over", helper.place
+                f"{helper.name}: its wrapper captures something else than it hands over", helper.place
             )

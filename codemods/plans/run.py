@@ -272,8 +272,8 @@ def _request(
                 raise loaded.error(f"{name} is renamed but not among the names moved", name, index)
             if name in by_name:
                 renames.update(dict.fromkeys(by_name[name], new))
-        for key, given, chosen in (("residual", move.residual, residual), ("box", move.box, box)):
-            for name in given:
+        for key, given, chosen in (("wrapper", move.wrapper, residual), ("cell", move.cell, box)):
+            for name in given if isinstance(given, tuple) else ():
                 if name not in names or name not in by_name:
                     what = f"{key} names {name}, which is no helper among the names moved"
                     raise loaded.error(what, key, index)

@@ -22,7 +22,7 @@ from codemods.rewrites.rules.dynamic import seen_early
 example(
     "maybe-unbound",
     """
- #% box h
+ #% cell h
  def outer(flag):
 +    n = 0
      if flag:
@@ -38,7 +38,7 @@ example(
 example(
     "layout",
     """
- #% box h
+ #% cell h
  def outer():
      n = 0
      def h():
@@ -54,7 +54,7 @@ example(
 example(
     "layout",
     """
- #% box h
+ #% cell h
  def outer():
      n = 0
      def h():

@@ -45,7 +45,7 @@ rule(
 rule(
     "capture-rebound",
     "The call is made by a function that may run at any time, and the capture may be rebound before it does.",
-    "keep the variable in an object that both functions share (--box NAME), or bind it once, before that "
+    "keep the variable in an object that both functions share (--cell NAME), or bind it once, before that "
     "function is made",
     """
  def outer():
@@ -132,6 +132,6 @@ def _settled(lifting: Lifting, helper: Helper, use: Use, need: Need) -> Refusals
                 "capture-rebound",
                 later,
                 f"{name} may be rebound here while what line {line} started still reads it",
-                "keep the variable in an object that both functions share (--box NAME); where the helper "
+                "keep the variable in an object that both functions share (--cell NAME); where the helper "
                 "must not see the later value, give that another name",
             )

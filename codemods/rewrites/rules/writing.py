@@ -9,7 +9,7 @@ from codemods.rewrites.refusals import Refusals, example, refuse, rule
 rule(
     "nonlocal-write",
     "The helper assigns a variable of the outer function, or shares one that another function assigns.",
-    "return the value and assign it in the outer function, or keep it in an object (--box NAME)",
+    "return the value and assign it in the outer function, or keep it in an object (--cell NAME)",
     """
  def outer():
 -    n = 0

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 TO = ("--to", "moved.py")
 RESIDUAL = ("--wrapper", "h")
-BOX = ("--box", "h")
+BOX = ("--cell", "h")
 CASES = {
     # What looks at frames, code and source text
     "a frame by an imported function": Case(

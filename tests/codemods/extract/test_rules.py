@@ -37,7 +37,7 @@ def arguments(program: str, folder: Path) -> list[str]:
         (folder / name).write_text(f"{text}\n")
     target = re.search(r"(?m)^#% to(?: (\S+))?\n", program)
     to = ["--to", str(folder / (target[1] or "lifted.py"))] if target else []
-    modes = re.findall(r"(?m)^#% (wrapper|captures|box) (\w+)\n", program)
+    modes = re.findall(r"(?m)^#% (wrapper|captures|cell) (\w+)\n", program)
     return [str(folder / "program.py"), *to, *(word for mode, name in modes for word in (f"--{mode}", name))]
 
 

@@ -72,7 +72,7 @@ def _named(mode: Literal["residual", "box"], text: str, helpers: Helpers) -> Ask
     chosen = [q for q, status, _ in helpers if status != "lifted" or _coin(mode, q)]
     if not chosen:
         return None
-    option = "--wrapper" if mode == "residual" else "--box"
+    option = "--wrapper" if mode == "residual" else "--cell"
     named = (part for qualname in dict.fromkeys(chosen) for part in (option, qualname))
     return Asked(("program.py", *named, *_target(text)))
 
@@ -85,7 +85,7 @@ def _mixed(text: str, helpers: Helpers) -> Asked | None:
     if _coin("plan", text[-60:]):
         extra = [f"captures = {json.dumps('context' if _coin('context', text[-50:]) else 'params')}"]
         return _plan(_moves(helpers, names, extra, residual=residual, box=box))
-    parts = [part for q in residual for part in ("--wrapper", q)] + [p for q in box for p in ("--box", q)]
+    parts = [part for q in residual for part in ("--wrapper", q)] + [p for q in box for p in ("--cell", q)]
     context = ("--captures", "context") if _coin("context", text[-50:]) else ()
     return Asked(("program.py", *parts, *context, *_target(text))) if parts or context else None
 
@@ -104,7 +104,7 @@ def _moves(
     for to, part in (("one", chosen[::2]), ("two", chosen[1::2])):
         if part:
             lines = ["[[move]]", f'to = "{to}.py"', f"names = {json.dumps(part)}", *extra]
-            for key, given in (("residual", residual), ("box", box)):
+            for key, given in (("wrapper", residual), ("cell", box)):
                 if among := sorted({q.rpartition(".")[2] for q in given} & set(part)):
                     lines.append(f"{key} = {json.dumps(among)}")
             found.append("\n".join(lines) + "\n")

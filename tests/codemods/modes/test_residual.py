@@ -82,7 +82,7 @@ function = "outer"
 [[move]]
 to = "parts.py"
 names = ["g", "h"]
-residual = ["h"]
+wrapper = ["h"]
 rename = {{ h = "{new}" }}
 """
 PROGRAM = """\
@@ -111,7 +111,7 @@ def test_a_plan_asks_for_it_by_name(tmp_path: Path, extract: Command, execute: C
 def test_a_plan_may_only_name_what_it_moves(tmp_path: Path, extract: Command) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN.format(new="shifted").replace('residual = ["h"]', 'residual = ["k"]'))
+    plan.write_text(PLAN.format(new="shifted").replace('wrapper = ["h"]', 'wrapper = ["k"]'))
     ran = extract("--plan", plan)
     assert ran.code == 2
-    assert f"{plan}:9: residual names k, which is no helper among the names moved" in ran.err
+    assert f"{plan}:9: wrapper names k, which is no helper among the names moved" in ran.err
