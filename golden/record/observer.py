@@ -23,7 +23,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from ..trace.canary import canary
+from ..trace.canary import canary_of
 from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
 from ..trace.kinds import END
@@ -463,21 +463,11 @@ class Observer:
             "unread": [*self._unread, *(self._living.unread if self._living is not None else ())],
             **self._take_reads(),
             **self._take_collectives(),
-            **({"canary": self._canary()} if self._is_first() else {}),
+            **({"canary": canary_of(self._spec)} if self._is_first() else {}),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
         self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
         self._lines.close()
-
-    def _canary(self) -> str:
-        """The canary under the settings that every program begins with."""
-        torch.set_default_dtype(torch.float32)
-        torch.set_default_device(None)
-        torch.set_num_threads(self._spec["threads"])
-        torch.set_grad_enabled(True)
-        # A simulated GPU computes with the kernels of the CPU.
-        device = self._spec["device"]
-        return canary("cpu" if device.startswith("simulated") else device)
 
     def _rank(self) -> str | None:
         """What it is in the first group that it joined, else what its launcher or the program itself says."""

@@ -5,6 +5,9 @@ Loaded by the program under test under a private name, so it imports only torch 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 import xxhash
 from torch import nn
@@ -54,3 +57,13 @@ def canary(device: str) -> str:
     with torch.no_grad():
         found = digests([tensor.detach().contiguous() for tensor in seen])
     return xxhash.xxh3_128_hexdigest(found)
+
+
+def canary_of(spec: Mapping[str, Any]) -> str:
+    """The canary under the settings that every program of a run begins with."""
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_num_threads(spec["threads"])
+    torch.set_grad_enabled(True)
+    # A simulated GPU computes with the kernels of the CPU.
+    return canary("cpu" if spec["device"].startswith("simulated") else spec["device"])
