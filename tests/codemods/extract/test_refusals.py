@@ -184,9 +184,7 @@ CASES = {
         TO,
     ),
     # Objects that functions share
-    "a boxed variable that is annotated": Case(
-        SHARED.format(before="n: int\n    n = 0"), "layout", "annotated here", BOX
-    ),
+    "a boxed variable that is annotated": Case(SHARED.format(before="n: int\n    n = 0"), None, "", BOX),
     "no line of its own for the object": Case(
         SHARED.format(before="n = 0; n = flag"), "layout", "can't be made in a line of its own", BOX
     ),
