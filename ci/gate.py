@@ -31,13 +31,16 @@ _file = click.Path(dir_okay=False, path_type=Path)
 @click.option("--only", multiple=True, metavar="NAME", help="Run the checks whose name contains NAME.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Leave out the checks whose name contains NAME.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="How many checks run at a time; by default one per core."
+    "-n", "--jobs", type=click.IntRange(min=1), help="How many checks run at a time; by default one per core."
 )
 @click.option(
     "--data", type=click.Path(path_type=Path), help="A data folder for golden runs with a [data] table."
 )
 @click.option(
+    "-o",
+    "--output",
     "--out",
+    "out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Keep in this new folder what shows a failure: traces, pages, output.",

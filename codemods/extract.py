@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _GONE = {
     "--box": "it is called --cell",
     "--residual": "it is called --wrapper",
-    "--statistics": "--output-format json has every helper to count",
+    "--statistics": "--format json has every helper to count",
 }
 
 
@@ -87,10 +87,17 @@ class Exit(enum.IntEnum):
     "other files.",
 )
 @click.option(
-    "--output-format", type=click.Choice(["text", "json", "diff"]), default="text", show_default=True
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(["text", "json", "diff"]),
+    default="text",
+    show_default=True,
 )
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
-@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
 @click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
 def command(**given: Any) -> int:

@@ -51,7 +51,9 @@ def list_command(root: Path | None) -> int:
 @data_option
 @click.option(
     "-o",
+    "--output",
     "--out",
+    "out",
     type=click.Path(path_type=Path),
     help="The trace goes to OUT/RUN; that of a command to OUT.",
 )

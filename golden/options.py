@@ -43,7 +43,7 @@ reach_option = click.option(
     help="With --base, say which changed lines of Python the runs executed (the default).",
 )
 out_option = click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
+    "-o", "--output", "--out", "out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
 )
 
 

@@ -40,9 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     type=click.Path(path_type=Path),
     help="Try the plan that is proposed on this repository; paths are relative to it.",
 )
-@click.option("--output-format", type=click.Choice(["text", "json"]), default="text")
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
-@click.option("--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
+@click.option(
+    "--format", "--output-format", "output_format", type=click.Choice(["text", "json"]), default="text"
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a refusal code and exit.")
 def command(

@@ -28,8 +28,8 @@ FORMATS = ("text", "json", "github", "sarif")
 _GONE = {
     "--reads": "--measured FILE takes the syncs that `golden syncs --json FILE` measures",
     "--owner": "baselines have no owners; leave it out",
-    "--not-followed": "--output-format json lists these calls as not_followed",
-    "--statistics": "--output-format json has every finding to count",
+    "--not-followed": "--format json lists these calls as not_followed",
+    "--statistics": "--format json has every finding to count",
     "--cache-dir": "nothing is cached; leave it out",
     "--no-cache": "nothing is cached; leave it out",
 }
@@ -99,9 +99,18 @@ class _Asked:
     type=click.Path(path_type=Path),
     help="Compare with the syncs of a run, as `golden syncs --json FILE` measures them.",
 )
-@click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file.")
-@click.option("--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
+@click.option(
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+)
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
 @click.option(
     "--heat",
     metavar="LIST",

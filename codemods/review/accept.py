@@ -106,7 +106,7 @@ def read_accepted(path: Path) -> dict[str, str]:
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise SourceError(f"{path}: no such file; --output-format accept writes what it may hold") from None
+        raise SourceError(f"{path}: no such file; --format accept writes what it may hold") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: can't be read: {error}") from None
     except tomllib.TOMLDecodeError as error:

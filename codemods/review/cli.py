@@ -60,14 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option("--base", required=True, metavar="REF|DIR", help="The side before: a commit or a folder.")
 @click.option("--head", metavar="REF|DIR", help="The side after; the working tree unless told.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="A folder of the repository.")
-@click.option("--output-format", type=click.Choice(_FORMATS), default="text")
+@click.option("--format", "--output-format", "output_format", type=click.Choice(_FORMATS), default="text")
 @click.option(
     "--accept",
     type=click.Path(path_type=Path),
-    help="A file of what was read and accepted, each with a reason; --output-format accept writes one.",
+    help="A file of what was read and accepted, each with a reason; --format accept writes one.",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although something is left to read.")
 def command(

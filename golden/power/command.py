@@ -42,7 +42,14 @@ _path = click.Path(path_type=Path)
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
 @click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
 @click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 below this mutation score.")
-@click.option("-o", "--out", type=_path, help="Keep results here; the same command goes on where it ended.")
+@click.option(
+    "-o",
+    "--output",
+    "--out",
+    "out",
+    type=_path,
+    help="Keep results here; the same command goes on where it ended.",
+)
 def mutate_command(
     paths: tuple[Path, ...],
     root: Path | None,

@@ -72,10 +72,10 @@ def test_a_mistyped_command(name: str, typed: str, meant: str, capsys: pytest.Ca
     assert meant in error
 
 
-def test_o_is_always_the_folder_that_keeps_traces() -> None:
+def test_o_is_always_output() -> None:
     for name, command in commands():
         found = PROGRAMS[name].get_command(click.Context(PROGRAMS[name]), command)
         assert found is not None
         for parameter in found.params:
             if "-o" in parameter.opts:
-                assert "--out" in parameter.opts, (name, command)
+                assert "--output" in parameter.opts, (name, command)
