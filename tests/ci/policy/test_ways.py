@@ -10,6 +10,12 @@ import pytest
 from ci.policy import weakened
 from tests.ci.stranger import Way, append, commit, git, project, swap, write
 
+
+def plan(source: str, name: str) -> str:
+    """A plan that moves one name."""
+    return f'version = 1\nsource = "{source}"\nmove = [{{ to = "app/more.py", names = ["{name}"] }}]\n'
+
+
 FILES = {
     "pyproject.toml": """\
 [tool.gate]
@@ -90,8 +96,8 @@ class TestScore:
     def test_score(self):
         assert train.score
 """,
-    "plans/split.toml": 'version = 1\nsource = "app/scores.py"\n',
-    "plans/old/first.toml": 'version = 1\nsource = "frozen/first.py"\n',
+    "plans/split.toml": plan("app/scores.py", "score"),
+    "plans/old/first.toml": plan("frozen/first.py", "FIRST"),
     "frozen/first.py": "FIRST = 1\n",
     "golden/runs/fit.toml": """\
 command = ["python", "-m", "app.train", "--seed", "{seed}", "--out", "{out}", "--device", "{device}"]
@@ -246,7 +252,7 @@ WAYS: list[tuple[str, Way, str]] = [
     ("no plan", remove("plans/split.toml"), "plans.split"),
     (
         "another plan of those that are only carried out",
-        append("plans/old/first.toml", "a = 1\n"),
+        append("plans/old/first.toml", "annotations = 'any'\n"),
         "plans.first",
     ),
     ("another frozen source", write("frozen/first.py", "FIRST = 2\n"), "plans.first"),
@@ -354,7 +360,7 @@ def test_no_way_passes_unlisted(way: Way, name: str, base: Path, head: Path) -> 
         pytest.param(append("tests/conftest.py", "\n# a comment\n"), id="a comment in conftest.py"),
         pytest.param(append("plans/split.toml", "# a comment\n"), id="a comment in a plan"),
         pytest.param(project('markers = ["slow"]', 'markers = ["slow", "fast"]'), id="a mark"),
-        pytest.param(write("plans/second.toml", "version = 1\n"), id="another plan"),
+        pytest.param(write("plans/second.toml", plan("lib/there.py", "OLD")), id="another plan"),
         pytest.param(write("setup.cfg", "[metadata]\nname = app\n"), id="other settings"),
         pytest.param(write("app/json.py", ""), id="a module inside a package"),
         pytest.param(append("README.md", "golden-gate run\n"), id="a page that names the gate"),

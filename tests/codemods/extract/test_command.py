@@ -134,7 +134,7 @@ def test_the_report_can_go_to_a_file(tmp_path: Path, extract: Command) -> None:
     [
         ("--box", "it is called --cell"),
         ("--residual", "it is called --wrapper"),
-        ("--statistics", "--output-format json has every helper"),
+        ("--statistics", "--format json has every helper"),
     ],
 )
 def test_an_option_of_earlier_versions_says_what_to_do(option: str, instead: str, extract: Command) -> None:

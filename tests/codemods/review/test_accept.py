@@ -135,7 +135,7 @@ def test_a_file_that_is_not_as_it_must_be(
 
 def test_a_file_that_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "--accept", str(folder / "nothing.toml")) == 2
-    assert "nothing.toml: no such file; --output-format accept writes" in capsys.readouterr().err
+    assert "nothing.toml: no such file; --format accept writes" in capsys.readouterr().err
 
 
 def test_a_pull_request_is_shown_what_is_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
