@@ -167,15 +167,15 @@ def test_golden_without_the_report(environment: Callable[[str], Environment], pr
     done = golden.run("golden", "report", "a/train", "a/train", "--junit", "r.xml", cwd=project)
     assert (done.returncode, (project / "r.xml").exists()) == (0, True), done.stderr
     done = golden.run("golden", "report", "a/train", "a/train", "--html", "r.html", cwd=project)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "pip install 'esper-harness[report]'" in done.stderr
+    assert done.returncode == 0, done.stderr  # torch brings jinja2
     assert golden.run("python", "-m", "golden", "--version", cwd=project).stdout == "golden 0.1.0\n"
 
 
 def test_all_of_it(environment: Callable[[str], Environment], project: Path) -> None:
     everything = environment("all")
-    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "--snapshot-update", "golden")
+    done = everything.run("golden", "record", "train", "--update", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "golden")
     done = everything.run("python", "-m", "pytest", *options, cwd=project)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
     (project / "pyproject.toml").write_text('[tool.gate]\nruns = ["train"]\n')
@@ -248,13 +248,3 @@ def test_nothing_of_others_changes(wheel: Path, project: Path, tmp_path: Path) -
     for variables in ({}, {"PYTHONPATH": "."}):
         for program in ("codemods", "golden", "golden-gate"):
             assert theirs.run(program, "--version", cwd=project, **variables).returncode == 0
-
-
-def test_a_plugin_of_which_the_extra_is_missing(wheel: Path, project: Path, tmp_path: Path) -> None:
-    golden = bare(tmp_path / "environment", metadata(wheel), "golden")
-    show({"pytest", "iniconfig", "pluggy", "packaging", "pygments"}, golden.site)
-    install(golden, wheel)
-    done = golden.run("python", "-m", "pytest", "-p", "golden.plugin", cwd=project)
-    assert done.returncode == 4
-    assert "pip install 'esper-harness[pytest]'" in done.stderr
-    assert "Traceback" not in done.stderr
