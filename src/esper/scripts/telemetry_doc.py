@@ -1,4 +1,4 @@
-"""`python -m esper.scripts.telemetry_doc`: write docs/telemetry.md from the payload types."""
+"""`python -m esper.scripts.telemetry_doc`: write docs/reference/telemetry.md from the payload types."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _type_name(kind: Any) -> str:
 
 @click.command(help="Write the telemetry contract as Markdown.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("docs/telemetry.md"), show_default=True
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("docs/reference/telemetry.md"), show_default=True
 )
 @click.option("--check", is_flag=True, help="write nothing; exit 1 if the file is not current")
 def main(output: Path, check: bool) -> None:
