@@ -88,7 +88,11 @@ def _type_name(kind: Any) -> str:
 
 @click.command(help="Write the telemetry contract as Markdown.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("docs/reference/telemetry.md"), show_default=True
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("docs/reference/telemetry.md"),
+    show_default=True,
 )
 @click.option("--check", is_flag=True, help="write nothing; exit 1 if the file is not current")
 def main(output: Path, check: bool) -> None:

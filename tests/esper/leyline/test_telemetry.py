@@ -61,4 +61,5 @@ def test_every_field_holds_json_values_and_every_type_is_explained() -> None:
 
 
 def test_the_document_in_the_repository_is_current() -> None:
-    assert (Path(__file__).parents[3] / "docs" / "reference" / "telemetry.md").read_text() == telemetry_document()
+    page = Path(__file__).parents[3] / "docs" / "reference" / "telemetry.md"
+    assert page.read_text() == telemetry_document()
