@@ -23,7 +23,7 @@ from esper.simic.rewards import (
 from tests.esper.simic.rewards.helpers import inputs
 from tests.esper.tamiyo.helpers import report, signals
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "rewards.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "reference" / "rewards.md"
 
 fractions = st.floats(0.0, 1.0)
 contributions = st.none() | st.floats(-1.0, 1.0)
