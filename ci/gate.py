@@ -34,9 +34,6 @@ _file = click.Path(dir_okay=False, path_type=Path)
     "-n", "--jobs", type=click.IntRange(min=1), help="How many checks run at a time; by default one per core."
 )
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="A data folder for golden runs with a [data] table."
-)
-@click.option(
     "-o",
     "--output",
     "--out",

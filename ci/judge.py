@@ -35,7 +35,6 @@ class Asked:
     only: tuple[str, ...]
     skip: tuple[str, ...]
     jobs: int | None
-    data: Path | None
     out: Path | None
     summary: Path | None
     sarif: Path | None
@@ -108,7 +107,6 @@ def _context(root: Path, asked: Asked) -> Iterator[Context]:
             root,
             scratch,
             base,
-            asked.data.absolute() if asked.data else None,
             kept=asked.out is not None,
             accepted=asked.accept,
         )

@@ -16,8 +16,6 @@ from golden.simulated.result import Result, compare, read_result
 from golden.simulated.text import as_table, render, render_changes
 from golden.trace.errors import ExitCode, NothingComparable, RunFailed, UnusableInput
 
-_MOST = 30
-
 
 @click.command("syncs", context_settings={"ignore_unknown_options": False})
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
@@ -25,13 +23,10 @@ _MOST = 30
 @click.option(
     "--devices", type=click.IntRange(1, 64), default=1, help="How many GPUs there are; 1 by default."
 )
-@click.option("--all", "whole", is_flag=True, help=f"Show every line, not only the first {_MOST}.")
 @click.option(
     "--json", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it, for other tools."
 )
-def syncs_command(
-    command: tuple[str, ...], base: str | None, devices: int, whole: bool, file: Path | None
-) -> int:
+def syncs_command(command: tuple[str, ...], base: str | None, devices: int, file: Path | None) -> int:
     """Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.
 
     No GPU is needed: values are computed on the CPU. `golden syncs -- python train.py` runs the program as it
@@ -43,7 +38,7 @@ def syncs_command(
     with tempfile.TemporaryDirectory(prefix="golden-syncs-") as scratch:
         if base is None:
             found, status = _seen(command, root, Path(scratch) / "head", devices, quiet=False)
-            click.echo("\n" + render(found, most=None if whole else _MOST))
+            click.echo("\n" + render(found))
             code = ExitCode.DIFFERENT if found.races else ExitCode.IDENTICAL
         else:
             with worktree(root, base) as tree:

@@ -31,14 +31,12 @@ class Context:
         scratch: a folder for traces.
         kept: whether that folder stays after the run.
         accepted: names of weakenings of the policy that are wanted.
-        data: a data folder for golden runs that take one.
     """
 
     config: GateConfig
     root: Path
     scratch: Path
     base: Base | None = None
-    data: Path | None = None
     kept: bool = False
     accepted: tuple[str, ...] = ()
     _recordings: dict[str, Recordings] = field(default_factory=dict, init=False)

@@ -25,7 +25,6 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
             base=base.commit,
             most=wanted.mistakes,
             minutes=wanted.minutes,
-            data=context.data,
             recorded={name: trace for name in wanted.runs if (trace := _recorded(context, name))},
         )
         found = measure(context.root, asked, say=lambda message: None)

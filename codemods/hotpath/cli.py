@@ -30,6 +30,8 @@ _GONE = {
     "--owner": "baselines have no owners; leave it out",
     "--not-followed": "--format json lists these calls as not_followed",
     "--statistics": "--format json has every finding to count",
+    "--select": "say `ignore` in [tool.codemods.hotpath], with the codes that are not reported",
+    "--ignore": "say `ignore` in [tool.codemods.hotpath]",
     "--cache-dir": "nothing is cached; leave it out",
     "--no-cache": "nothing is cached; leave it out",
 }
@@ -69,8 +71,6 @@ class _Asked:
     output: Path | None
     quiet: bool
     heat: str | None
-    select: str | None
-    ignore: str | None
     stdin_filename: Path | None
     allow_no_loops: bool
     exit_zero: bool
@@ -116,8 +116,6 @@ class _Asked:
     metavar="LIST",
     help="What is reported, commas between: env, step, every-n, epoch, once; or all (default: env,step).",
 )
-@click.option("--select", metavar="CODES", help="Report these only, commas between; and what was not read.")
-@click.option("--ignore", metavar="CODES", help="Do not report these, commas between.")
 @click.option(
     "--stdin-filename",
     metavar="FILE",
@@ -145,11 +143,7 @@ def command(**given: Any) -> int:
     paths, piped = asked.paths, asked.stdin_filename
     others = [path for path in paths if path != Path("-")]
     project = asked.root or root_of([piped] if piped else paths)
-    config = _with_codes(
-        _with_heat(read_config(project), asked.heat or ("all" if asked.measured else None)),
-        asked.select,
-        asked.ignore,
-    )
+    config = _with_heat(read_config(project), asked.heat or ("all" if asked.measured else None))
     held: dict[str, list[str]] = {}
     if piped is not None:
         data = sys.stdin.buffer.read()
@@ -203,26 +197,6 @@ def _with_heat(config: Config, heat: str | None) -> Config:
         if item not in HEATS:
             raise click.UsageError(f"--heat: no such heat {item}; known are {', '.join(HEATS)}, all")
     return replace(config, heat=wanted)
-
-
-def _with_codes(config: Config, select: str | None, ignore: str | None) -> Config:
-    """The configuration with the codes that the command line says."""
-
-    def codes(option: str, given: str) -> tuple[str, ...]:
-        found = tuple(code.strip().upper() for code in given.split(",") if code.strip())
-        for code in found:
-            if code not in CODES:
-                raise click.UsageError(f"{option}: no such code {code}; known are {', '.join(CODES)}")
-        return found
-
-    if select is not None:
-        wanted = codes("--select", select)
-        # What could not be read or understood is said in any case.
-        others = tuple(code for code in CODES if code not in wanted and not code.startswith("HP9"))
-        config = replace(config, select=wanted, ignore=others)
-    if ignore is not None:
-        config = replace(config, ignore=(*config.ignore, *codes("--ignore", ignore)))
-    return config
 
 
 def _nothing_seen(report: Report) -> None:

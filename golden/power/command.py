@@ -28,7 +28,6 @@ _path = click.Path(path_type=Path)
 )
 @click.option("--base", metavar="REF", help="Only in statements that the working tree changed since REF.")
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A golden run; all of them by default.")
-@click.option("--data", type=_path, help="A data folder for runs with a [data] table.")
 @click.option("--minutes", type=click.FloatRange(min=0), default=10, help="For how long, 10; 0: no limit.")
 @click.option("--mutants", "most", type=click.IntRange(min=1), help="How many to run at most.")
 @click.option(
@@ -41,7 +40,6 @@ _path = click.Path(path_type=Path)
 @click.option("--shard", "part", metavar="I/N", help="Every N-th mutant, for one of N machines.")
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
 @click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
-@click.option("--at-least", type=click.FloatRange(0, 1), help="Exit with 1 below this mutation score.")
 @click.option(
     "-o",
     "--output",
@@ -55,27 +53,25 @@ def mutate_command(
     root: Path | None,
     base: str | None,
     names: tuple[str, ...],
-    data: Path | None,
     minutes: float,
     most: int | None,
     workers: int | None,
     part: str | None,
     only_plan: bool,
     merging: bool,
-    at_least: float | None,
     out: Path | None,
 ) -> int:
     """Make small mistakes in lines that golden runs execute, and count those that the runs kill.
 
     Say where: PATHS, or with --base the statements that a change touched. The working tree is copied, and
-    stays as it is. Exit status: 0 done; 1 the mutation score is below --at-least; 2 unusable input;
-    4 no mutant could be run, or a run differs from itself.
+    stays as it is. Exit status: 0 done; 2 unusable input; 4 no mutant could be run, or a run differs
+    from itself.
     """
     root = root or find_root(Path.cwd())
     if merging:
         if not paths:
             raise UnusableInput("name the folders of the shards' results")
-        return _finish(merged(paths), at_least, out=None)
+        return _finish(merged(paths), out=None)
     if not paths and base is None:
         raise UnusableInput("say where: name files or folders, or a change with --base REF")
     request = Request(
@@ -86,7 +82,6 @@ def mutate_command(
         most=most,
         minutes=minutes or None,
         workers=workers,
-        data=data,
         kept=out,
     )
 
@@ -95,10 +90,10 @@ def mutate_command(
         return not only_plan
 
     found = measure(root, request, say=progress.say, begin=begin)
-    return ExitCode.IDENTICAL if found is None else _finish(found, at_least, out=out)
+    return ExitCode.IDENTICAL if found is None else _finish(found, out=out)
 
 
-def _finish(found: Power, at_least: float | None, *, out: Path | None) -> int:
+def _finish(found: Power, *, out: Path | None) -> int:
     for line in result_lines(found):
         click.echo(visible(line))
     if out is not None:
@@ -106,8 +101,7 @@ def _finish(found: Power, at_least: float | None, *, out: Path | None) -> int:
         click.echo(f"results -> {out / FILE}")
     if found.share is None:
         return ExitCode.NOTHING_COMPARABLE
-    missed = at_least is not None and found.share < at_least
-    return ExitCode.DIFFERENT if missed else ExitCode.IDENTICAL
+    return ExitCode.IDENTICAL
 
 
 def _below(path: Path, root: Path) -> str:

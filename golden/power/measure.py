@@ -69,7 +69,7 @@ def _carry_out(
             return None
         runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
         with trees.lent() as tree:
-            answers = plant(mistake, runs, tree, out=out / "planted", data=asked.data)
+            answers = plant(mistake, runs, tree, out=out / "planted")
         planted = told(mistake, answers)
         kept.keep(planted)
         return planted

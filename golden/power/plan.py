@@ -29,7 +29,6 @@ class Request:
         most: how many at most.
         minutes: for how long mistakes are begun; None for no limit.
         workers: how many programs run at a time; None for one per core.
-        data: the folder for runs that take one.
         kept: a folder for results, from which the same request goes on.
         recorded: traces of the unchanged program that are there already, by run, with the lines that ran of
             all files where mistakes may be planted.
@@ -42,7 +41,6 @@ class Request:
     most: int | None = None
     minutes: float | None = 10.0
     workers: int | None = None
-    data: Path | None = None
     kept: Path | None = None
     recorded: Mapping[str, Trace] = field(default_factory=dict)
 
@@ -89,7 +87,6 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
         trees,
         wanted.files,
         out=out,
-        data=asked.data,
         workers=wanted.workers,
         notify=notify,
         recorded=asked.recorded,

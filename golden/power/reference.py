@@ -40,7 +40,6 @@ def references(
     files: Sequence[str],
     *,
     out: Path,
-    data: Path | None,
     workers: int,
     notify: Notify,
     recorded: Mapping[str, Trace],
@@ -60,7 +59,7 @@ def references(
             place = out / run.name / ("again" if again else "unchanged")
             begun = time.monotonic()
             label = f"{run.name}{' again' if again else ''}"
-            given = run.data_folder(data)
+            given = run.data_folder(None)
             found = record_run(
                 run, root=tree.root, out=place, data=given, label=label, reach=() if again else files
             )

@@ -45,9 +45,7 @@ class Answer(BaseModel):
 class Judge(Protocol):
     """Runs a program with a mistake in it, and says how it differs from the unchanged one."""
 
-    def __call__(
-        self, reference: Reference, tree: Tree, *, out: Path, data: Path | None
-    ) -> tuple[How, str]: ...
+    def __call__(self, reference: Reference, tree: Tree, *, out: Path) -> tuple[How, str]: ...
 
 
 def plant(
@@ -56,7 +54,6 @@ def plant(
     tree: Tree,
     *,
     out: Path,
-    data: Path | None,
     judge: Judge | None = None,
 ) -> tuple[Answer, ...]:
     """Run some runs, one after the other, until one notices; ``judge`` says what that is.
@@ -68,16 +65,16 @@ def plant(
     for reference in runs:
         with tree.with_file(mistake.path, planted):
             place = out / mistake.name / reference.run.name
-            answers.append(_answer(reference, tree, judge or _first_difference, out=place, data=data))
+            answers.append(_answer(reference, tree, judge or _first_difference, out=place))
         if answers[-1].noticed:
             break
     shutil.rmtree(out / mistake.name, ignore_errors=True)
     return tuple(answers)
 
 
-def _answer(reference: Reference, tree: Tree, judge: Judge, *, out: Path, data: Path | None) -> Answer:
+def _answer(reference: Reference, tree: Tree, judge: Judge, *, out: Path) -> Answer:
     begun = time.monotonic()
-    how, what = judge(reference, tree, out=out, data=data)
+    how, what = judge(reference, tree, out=out)
     return Answer(
         run=reference.run.name,
         how=how,
@@ -86,12 +83,12 @@ def _answer(reference: Reference, tree: Tree, judge: Judge, *, out: Path, data: 
     )
 
 
-def _first_difference(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> tuple[How, str]:
+def _first_difference(reference: Reference, tree: Tree, *, out: Path) -> tuple[How, str]:
     longest = _PATIENCE * reference.seconds + _GRACE_S
     run = reference.run.model_copy(update={"timeout": min(reference.run.timeout, longest)})
     watcher = Watcher(reference.trace) if can_watch(reference.trace) else None
     try:
-        trace = record_run(run, root=tree.root, out=out, data=run.data_folder(data), watch=watcher)
+        trace = record_run(run, root=tree.root, out=out, data=run.data_folder(None), watch=watcher)
     except Stopped:
         assert watcher is not None
         return "different", watcher.different or ""

@@ -101,7 +101,10 @@ def _check_places(run: Run, places: Mapping[str, str]) -> None:
             if name and name not in places:
                 known = ", ".join(f"{{{place}}}" for place in places)
                 if name == "data":
-                    raise UnusableInput(f"run {run.name}: {part!r} needs a data folder: give --data DIR")
+                    raise UnusableInput(
+                        f"run {run.name}: {part!r} needs a data folder: give --data DIR, or name the "
+                        "environment variable that has it in [data] variable"
+                    )
                 raise UnusableInput(
                     f"run {run.name}: no placeholder {{{name}}} in {part!r} (there: {known}); "
                     f"write {{{{{name}}}}} for the text itself"

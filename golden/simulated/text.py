@@ -14,17 +14,18 @@ NOT_SIMULATED = (
 )
 _VERSION = 1
 _LINES = 5
+_MOST = 30
 # Steps of an agent come between those of the nets that it trains, and a line is one of either.
 _OFTEN = 1.5
 _MIB = 1 << 20
 
 
-def render(result: Result, *, most: int | None) -> str:
+def render(result: Result) -> str:
     """The table of syncs, the dearest first; races; peak memory; and what a simulation can't show."""
     places = len({sync.place for sync in result.syncs})
     where = f"at {_many(places, 'line')} in {_many(result.steps, 'step')}"
     lines = [f"{_many(result.total, 'sync')} {where}", ""]
-    shown = result.syncs[:most]
+    shown = result.syncs[:_MOST]
     rows = [("times", "how often", "kind", "line", "function")]
     rows += [
         (str(sync.count), often(sync, result.steps), sync.kind, sync.place, _function(sync)) for sync in shown
@@ -33,7 +34,7 @@ def render(result: Result, *, most: int | None) -> str:
     left = result.syncs[len(shown) :]
     if left:
         times = sum(sync.count for sync in left)
-        lines.append(f"and {_many(len(left), 'row')} more, {_many(times, 'sync')} (--all shows them)")
+        lines.append(f"and {_many(len(left), 'row')} more, {_many(times, 'sync')} (--json FILE has them)")
     lines += ["", *_races(result), "", *_peaks(result), "", NOT_SIMULATED]
     return "\n".join(line for line, before in zip(lines, ["x", *lines], strict=False) if line or before)
 

@@ -451,13 +451,15 @@ def _pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
-def test_selected_codes_only(project: Project, capsys: Capture) -> None:
+def test_codes_ignored_everywhere(project: Project, capsys: Capture) -> None:
     project.write(train=_STALL, broken="def (")
-    assert project.run("--select", "HP007", "--quiet") == 1
+    project.configure('ignore = ["HP001"]\n')
+    assert project.run("--quiet") == 1
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["HP903"]
-    assert project.run("--ignore", "hp001, HP903") == 0
-    assert project.run("--select", "HP1") == 2
-    assert "--select: no such code HP1; known are HP001" in capsys.readouterr().err
+    project.configure('ignore = ["HP001", "HP903"]\n')
+    assert project.run() == 0
+    assert project.run("--ignore", "HP001") == 2
+    assert "--ignore is gone: say `ignore` in [tool.codemods.hotpath]" in capsys.readouterr().err
 
 
 def test_codes_ignored_in_some_files(project: Project, capsys: Capture) -> None:
