@@ -38,7 +38,6 @@ _path = click.Path(path_type=Path)
     help="How many programs run at a time; one per core by default.",
 )
 @click.option("--shard", "part", metavar="I/N", help="Every N-th mutant, for one of N machines.")
-@click.option("--plan", "only_plan", is_flag=True, help="Say what would be done, and end.")
 @click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
 @click.option(
     "-o",
@@ -57,7 +56,6 @@ def mutate_command(
     most: int | None,
     workers: int | None,
     part: str | None,
-    only_plan: bool,
     merging: bool,
     out: Path | None,
 ) -> int:
@@ -85,12 +83,10 @@ def mutate_command(
         kept=out,
     )
 
-    def begin(plan: Plan) -> bool:
+    def begin(plan: Plan) -> None:
         click.echo("\n".join(plan_lines(plan)))
-        return not only_plan
 
-    found = measure(root, request, say=progress.say, begin=begin)
-    return ExitCode.IDENTICAL if found is None else _finish(found, out=out)
+    return _finish(measure(root, request, say=progress.say, begin=begin), out=out)
 
 
 def _finish(found: Power, *, out: Path | None) -> int:

@@ -27,9 +27,9 @@ def measure(
     asked: Request,
     *,
     say: Callable[[str], None],
-    begin: Callable[[Plan], bool] = lambda plan: True,
-) -> Power | None:
-    """Plant mistakes in copies of the tree ``root``; None where ``begin``, given the plan, says no.
+    begin: Callable[[Plan], None] = lambda plan: None,
+) -> Power:
+    """Plant mistakes in copies of the tree ``root``; ``begin`` is given the plan first.
 
     Raises `NothingComparable` where no mistake can be tried, and other `GoldenError`.
     """
@@ -46,8 +46,7 @@ def measure(
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
         wanted = Wanted(asked, files, touched, workers)
         plan = make_plan(wanted, trees, out=scratch, notify=say)
-        if not begin(plan):
-            return None
+        begin(plan)
 
         def each(number: int, planted: Planted) -> None:
             say(planted_line(number, len(plan.drawn), planted))
