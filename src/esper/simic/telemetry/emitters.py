@@ -95,20 +95,17 @@ def emit_batch_completed(
     rolling_accuracy: float,
 ) -> None:
     """Emit what a round of all envs came to."""
-    _emit(
-        hub,
-        round_idx,
-        events.BatchCompleted(
-            env_accuracies=tuple(host.final_accuracy for host in hosts),
-            mean_accuracy=ticker["mean_accuracy"],
-            rolling_accuracy=rolling_accuracy,
-            mean_return=ticker["mean_return"],
-            env_steps=int(ticker["env_steps"]),
-            seeds_germinated=int(ticker["germinated"]),
-            seeds_fossilized=int(ticker["fossilized"]),
-            seeds_pruned=int(ticker["pruned"]),
-        ),
+    data = events.BatchCompleted(
+        env_accuracies=tuple(host.final_accuracy for host in hosts),
+        mean_accuracy=ticker["mean_accuracy"],
+        rolling_accuracy=rolling_accuracy,
+        mean_return=ticker["mean_return"],
+        env_steps=int(ticker["env_steps"]),
+        seeds_germinated=int(ticker["germinated"]),
+        seeds_fossilized=int(ticker["fossilized"]),
+        seeds_pruned=int(ticker["pruned"]),
     )
+    _emit(hub, round_idx, data)
 
 
 def emit_last_action(
@@ -124,24 +121,20 @@ def emit_last_action(
     """
     action = decision.action
     relevant = CAUSAL_HEADS[action.op]
-    emit_with_env_context(
-        hub,
-        env_state,
-        events.LastAction(
-            operation=action.op.name,
-            target_slot=action.slot_id,
-            heads=dict(decision.choices),
-            success=outcome.success,
-            reward=reward.raw,
-            normalised_reward=reward.normalised,
-            reward_components=dict(reward.components),
-            value=decision.value,
-            log_prob=sum(decision.log_probs[HEAD_INDEX[name]] for name in HEAD_NAMES if name in relevant),
-            op_confidence=decision.confidences[HEAD_INDEX["op"]],
-            masked=dict(masks.masked_heads()),
-        ),
-        slot=action.slot_id,
+    data = events.LastAction(
+        operation=action.op.name,
+        target_slot=action.slot_id,
+        heads=dict(decision.choices),
+        success=outcome.success,
+        reward=reward.raw,
+        normalised_reward=reward.normalised,
+        reward_components=dict(reward.components),
+        value=decision.value,
+        log_prob=sum(decision.log_probs[HEAD_INDEX[name]] for name in HEAD_NAMES if name in relevant),
+        op_confidence=decision.confidences[HEAD_INDEX["op"]],
+        masked=dict(masks.masked_heads()),
     )
+    emit_with_env_context(hub, env_state, data, slot=action.slot_id)
 
 
 def compute_grad_norm_surrogate(stats: Sequence[LayerGradientStats]) -> float | None:
@@ -180,20 +173,16 @@ def emit_ppo_update_event(
     duration_s: float,
 ) -> None:
     """Emit what a policy update did."""
-    _emit(
-        hub,
-        round_idx,
-        events.PPOUpdateCompleted(
-            skipped=update.skipped,
-            stopped_early=update.stopped_early,
-            epochs=update.epochs,
-            metrics=dict(update.metrics),
-            entropy_coef=entropy_coef,
-            grad_norm_surrogate=grad_norm_surrogate,
-            duration_s=duration_s,
-        ),
-        severity="warning" if update.skipped else "info",
+    data = events.PPOUpdateCompleted(
+        skipped=update.skipped,
+        stopped_early=update.stopped_early,
+        epochs=update.epochs,
+        metrics=dict(update.metrics),
+        entropy_coef=entropy_coef,
+        grad_norm_surrogate=grad_norm_surrogate,
+        duration_s=duration_s,
     )
+    _emit(hub, round_idx, data, severity="warning" if update.skipped else "info")
 
 
 def emit_action_distribution(
@@ -201,14 +190,11 @@ def emit_action_distribution(
 ) -> None:
     """Emit how often each operation was chosen in a round, and how often it succeeded."""
     names = [op.name for op in LifecycleOp]
-    _emit(
-        hub,
-        round_idx,
-        events.ActionDistribution(
-            counts={name: counts[name] for name in names},
-            successes={name: successes[name] for name in names},
-        ),
+    data = events.ActionDistribution(
+        counts={name: counts[name] for name in names},
+        successes={name: successes[name] for name in names},
     )
+    _emit(hub, round_idx, data)
 
 
 def emit_cf_unavailable(hub: TelemetryHub, env_state: EnvContext, reason: str, slots: Sequence[str]) -> None:
@@ -226,78 +212,63 @@ def emit_throughput(
     phase_s: Mapping[str, float],
 ) -> None:
     """Emit the work done in a round and the time it took."""
-    _emit(
-        hub,
-        round_idx,
-        events.Throughput(
-            env_steps=env_steps,
-            images=images,
-            env_steps_per_s=env_steps / duration_s,
-            images_per_s=images / duration_s,
-            duration_s=duration_s,
-            phase_s=dict(phase_s),
-        ),
+    data = events.Throughput(
+        env_steps=env_steps,
+        images=images,
+        env_steps_per_s=env_steps / duration_s,
+        images_per_s=images / duration_s,
+        duration_s=duration_s,
+        phase_s=dict(phase_s),
     )
+    _emit(hub, round_idx, data)
 
 
 def emit_reward_summary(
     hub: TelemetryHub, round_idx: int, rewards: Sequence[float], components: Mapping[str, Sequence[float]]
 ) -> None:
     """Emit mean and spread of a round's raw rewards; a component's mean is over all env-steps."""
-    _emit(
-        hub,
-        round_idx,
-        events.RewardSummary(
-            mean=statistics.fmean(rewards),
-            std=statistics.pstdev(rewards),
-            minimum=min(rewards),
-            maximum=max(rewards),
-            components={name: math.fsum(values) / len(rewards) for name, values in components.items()},
-        ),
+    data = events.RewardSummary(
+        mean=statistics.fmean(rewards),
+        std=statistics.pstdev(rewards),
+        minimum=min(rewards),
+        maximum=max(rewards),
+        components={name: math.fsum(values) / len(rewards) for name, values in components.items()},
     )
+    _emit(hub, round_idx, data)
 
 
 def emit_mask_hit_rates(hub: TelemetryHub, round_idx: int, hits: Counter[str], decisions: int) -> None:
     """Emit, by action head, in how many decisions the mask took a choice away."""
-    _emit(
-        hub,
-        round_idx,
-        events.MaskHitRates(
-            hits={name: hits[name] for name in HEAD_NAMES},
-            total=dict.fromkeys(HEAD_NAMES, decisions),
-        ),
+    data = events.MaskHitRates(
+        hits={name: hits[name] for name in HEAD_NAMES},
+        total=dict.fromkeys(HEAD_NAMES, decisions),
     )
+    _emit(hub, round_idx, data)
 
 
 def emit_counterfactual(hub: TelemetryHub, env_state: EnvContext, matrix: CounterfactualMatrix) -> None:
     """Emit what validation without some seeds said of each."""
-    emit_with_env_context(
-        hub,
-        env_state,
-        events.CounterfactualComputed(
-            accuracies=matrix.by_name(),
-            contributions=matrix.contributions(),
-            interactions={"+".join(pair): value for pair, value in matrix.interactions().items()},
-        ),
+    data = events.CounterfactualComputed(
+        accuracies=matrix.by_name(),
+        contributions=matrix.contributions(),
+        interactions={"+".join(pair): value for pair, value in matrix.interactions().items()},
     )
+    emit_with_env_context(hub, env_state, data)
 
 
 def emit_shapley(
     hub: TelemetryHub, env_state: EnvContext, matrix: CounterfactualMatrix, shares: ShapleyValues
 ) -> None:
     """Emit the seeds' shares of what they added together."""
-    emit_with_env_context(
-        hub,
-        env_state,
-        events.ShapleyComputed(
-            method=shares.method,
-            values=dict(shares.values),
-            standard_errors=dict(shares.standard_errors),
-            full_accuracy=matrix.full,
-            bare_accuracy=matrix.bare,
-            configurations=len(matrix.accuracies),
-        ),
+    data = events.ShapleyComputed(
+        method=shares.method,
+        values=dict(shares.values),
+        standard_errors=dict(shares.standard_errors),
+        full_accuracy=matrix.full,
+        bare_accuracy=matrix.bare,
+        configurations=len(matrix.accuracies),
     )
+    emit_with_env_context(hub, env_state, data)
 
 
 def emit_scaffold_credits(
@@ -305,18 +276,14 @@ def emit_scaffold_credits(
 ) -> None:
     """Emit which seeds got credit for the help that they gave."""
     for credit in credits:
-        emit_with_env_context(
-            hub,
-            env_state,
-            events.ScaffoldCredited(
-                seed_id=credit.seed_id,
-                beneficiary=credit.beneficiary,
-                boost=credit.boost,
-                delay=credit.delay,
-                credit=credit.credit,
-            ),
-            slot=credit.slot_id,
+        data = events.ScaffoldCredited(
+            seed_id=credit.seed_id,
+            beneficiary=credit.beneficiary,
+            boost=credit.boost,
+            delay=credit.delay,
+            credit=credit.credit,
         )
+        emit_with_env_context(hub, env_state, data, slot=credit.slot_id)
 
 
 def check_performance_degradation(
@@ -326,17 +293,13 @@ def check_performance_degradation(
     drop = (rolling_accuracy - accuracy) / rolling_accuracy if rolling_accuracy > 0 else 0.0
     if drop <= DEGRADATION_SHARE:
         return False
-    _emit(
-        hub,
-        round_idx,
-        events.PerformanceDegradation(
-            accuracy=accuracy,
-            rolling_accuracy=rolling_accuracy,
-            drop=drop,
-            threshold=DEGRADATION_SHARE,
-        ),
-        severity="warning",
+    data = events.PerformanceDegradation(
+        accuracy=accuracy,
+        rolling_accuracy=rolling_accuracy,
+        drop=drop,
+        threshold=DEGRADATION_SHARE,
     )
+    _emit(hub, round_idx, data, severity="warning")
     return True
 
 
