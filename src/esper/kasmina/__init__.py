@@ -3,7 +3,6 @@
 from esper.kasmina.blending import AlphaSchedule as AlphaSchedule
 from esper.kasmina.blending import separately as separately
 from esper.kasmina.blueprints import BLUEPRINTS as BLUEPRINTS
-from esper.kasmina.blueprints import Blueprint as Blueprint
 from esper.kasmina.blueprints import build_seed as build_seed
 from esper.kasmina.gates import GateConfig as GateConfig
 from esper.kasmina.gates import gate_config as gate_config
@@ -14,4 +13,3 @@ from esper.kasmina.hosts import create_text_host as create_text_host
 from esper.kasmina.model import ModelSnapshot as ModelSnapshot
 from esper.kasmina.model import MorphogeneticModel as MorphogeneticModel
 from esper.kasmina.slot import SeedSlot as SeedSlot
-from esper.kasmina.slot import SlotTelemetry as SlotTelemetry

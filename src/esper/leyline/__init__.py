@@ -22,7 +22,6 @@ from esper.leyline.actions import STYLE_NAMES as STYLE_NAMES
 from esper.leyline.actions import TEMPO_EPOCHS as TEMPO_EPOCHS
 from esper.leyline.actions import TEMPO_NAMES as TEMPO_NAMES
 from esper.leyline.actions import TOPOLOGY_BLUEPRINTS as TOPOLOGY_BLUEPRINTS
-from esper.leyline.actions import CurveChoice as CurveChoice
 from esper.leyline.actions import FactoredAction as FactoredAction
 from esper.leyline.actions import LifecycleOp as LifecycleOp
 from esper.leyline.actions import head_sizes as head_sizes

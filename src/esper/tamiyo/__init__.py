@@ -5,7 +5,6 @@ from esper.tamiyo.features import batch_obs_to_features as batch_obs_to_features
 from esper.tamiyo.features import feature_size as feature_size
 from esper.tamiyo.heuristic import HeuristicPolicy as HeuristicPolicy
 from esper.tamiyo.masks import ActionMasks as ActionMasks
-from esper.tamiyo.masks import SlotState as SlotState
 from esper.tamiyo.masks import build_slot_states as build_slot_states
 from esper.tamiyo.masks import compute_action_masks as compute_action_masks
 from esper.tamiyo.masks import stack_action_masks as stack_action_masks
@@ -16,4 +15,3 @@ from esper.tamiyo.network import choose_actions as choose_actions
 from esper.tamiyo.network import create_policy as create_policy
 from esper.tamiyo.network import draw_noise as draw_noise
 from esper.tamiyo.network import evaluate_actions as evaluate_actions
-from esper.tamiyo.network import relevance_table as relevance_table

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from esper.leyline import TrainingSignals
 from esper.leyline.telemetry import AnomalyDetected, ImprovementDetected, PlateauDetected
 from esper.simic.agent import PPOUpdateResult
-from esper.tolaria.gradients import GradientNorms as GradientNorms
 from esper.tolaria.gradients import collect_host_gradients_async as collect_host_gradients_async
 from esper.tolaria.gradients import collect_seed_gradients_async as collect_seed_gradients_async
 from esper.tolaria.gradients import split_gradient_norms as split_gradient_norms

@@ -30,42 +30,34 @@ from esper.simic.training.runner import PolicyUpdate
 
 def report_start(*, setup: RunSetup, progress: RunProgress, agent: PPOAgent | None) -> None:
     """Emit the run as configured."""
-    setup.reporter.hub.emit(
-        TelemetryEvent(
-            data=RunStarted(
-                task=setup.subject.task_spec.name,
-                seed=setup.config.seed,
-                first_round=progress.first_round,
-                rounds=setup.config.rounds,
-                envs=setup.config.envs,
-                episode_length=setup.config.episode_length,
-                slots=setup.subject.slots,
-                host_params=setup.subject.host_params,
-                policy_params=0 if agent is None else agent.parameter_count,
-                train_images=setup.subject.data.train_size,
-                val_images=setup.subject.data.val_size,
-                device=", ".join(
-                    dict.fromkeys(str(env_device) for env_device in setup.placement.env_devices)
-                ),
-                config=setup.config.outcome_settings(),
-            )
-        )
+    data = RunStarted(
+        task=setup.subject.task_spec.name,
+        seed=setup.config.seed,
+        first_round=progress.first_round,
+        rounds=setup.config.rounds,
+        envs=setup.config.envs,
+        episode_length=setup.config.episode_length,
+        slots=setup.subject.slots,
+        host_params=setup.subject.host_params,
+        policy_params=0 if agent is None else agent.parameter_count,
+        train_images=setup.subject.data.train_size,
+        val_images=setup.subject.data.val_size,
+        device=", ".join(dict.fromkeys(str(env_device) for env_device in setup.placement.env_devices)),
+        config=setup.config.outcome_settings(),
     )
+    setup.reporter.hub.emit(TelemetryEvent(data))
 
 
 def report_end(hub: TelemetryHub, *, progress: RunProgress, run_started: float) -> None:
     """Emit what the run came to."""
-    hub.emit(
-        TelemetryEvent(
-            data=RunCompleted(
-                rounds=len(progress.rounds),
-                env_steps=progress.env_steps,
-                best_accuracy=progress.best_accuracy,
-                final_accuracy=progress.final_accuracy,
-                duration_s=time.perf_counter() - run_started,
-            )
-        )
+    data = RunCompleted(
+        rounds=len(progress.rounds),
+        env_steps=progress.env_steps,
+        best_accuracy=progress.best_accuracy,
+        final_accuracy=progress.final_accuracy,
+        duration_s=time.perf_counter() - run_started,
     )
+    hub.emit(TelemetryEvent(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +128,18 @@ class RoundReport:
             if env_state.matrix is not None and self.reporter.telemetry.wants(TelemetryLevel.NORMAL):
                 shares = env_state.comparison.shapley(env_state.matrix)
                 emitters.emit_shapley(hub, env_state, env_state.matrix, shares)
-            emitters.emit_with_env_context(
-                hub,
-                env_state,
-                EpisodeCompleted(
-                    final_accuracy=host.final_accuracy,
-                    best_accuracy=host.best_accuracy,
-                    episode_return=math.fsum(env_state.rewards),
-                    germinated=host.germinated,
-                    fossilized=host.fossilized,
-                    pruned=host.pruned,
-                    rollbacks=host.rollbacks,
-                    total_params=host.total_params,
-                    host_params=self.host_params,
-                ),
+            data = EpisodeCompleted(
+                final_accuracy=host.final_accuracy,
+                best_accuracy=host.best_accuracy,
+                episode_return=math.fsum(env_state.rewards),
+                germinated=host.germinated,
+                fossilized=host.fossilized,
+                pruned=host.pruned,
+                rollbacks=host.rollbacks,
+                total_params=host.total_params,
+                host_params=self.host_params,
             )
+            emitters.emit_with_env_context(hub, env_state, data)
         return emitters.aggregate_ticker_metrics(
             hosts, [env_state.rewards for env_state in round_state.env_states]
         )

@@ -45,11 +45,8 @@ def handle_telemetry_escalation(
         changed = telemetry_config.finish_epoch()
     if changed:
         level = telemetry_config.effective_level.name.lower()
-        hub.emit(
-            TelemetryEvent(
-                data=TelemetryLevelChanged(level=level, reason=reason), round=round_idx, epoch=epoch
-            )
-        )
+        data = TelemetryLevelChanged(level=level, reason=reason)
+        hub.emit(TelemetryEvent(data, round=round_idx, epoch=epoch))
 
 
 def emit_anomaly_diagnostics(hub: TelemetryHub, round_idx: int, anomalies: Sequence[AnomalyDetected]) -> None:
