@@ -153,11 +153,10 @@ class SeedSlot(nn.Module):
             accuracy_at_germination=accuracy,
             accuracy=accuracy,
         )
-        self._emit(
-            SeedGerminated(
-                seed_id=self.state.seed_id, blueprint=blueprint, params=self.state.seed_parameters, alpha=0.0
-            )
+        data = SeedGerminated(
+            seed_id=self.state.seed_id, blueprint=blueprint, params=self.state.seed_parameters, alpha=0.0
         )
+        self._emit(data)
         return True
 
     def advance(self) -> bool:
@@ -173,16 +172,15 @@ class SeedSlot(nn.Module):
         if state is None or state.stage is not SeedStage.HOLDING or not self._pass_gate(SeedStage.FOSSILIZED):
             return False
         self.fossilized += 1
-        self._emit(
-            SeedFossilized(
-                seed_id=state.seed_id,
-                blueprint=state.blueprint,
-                params=state.seed_parameters,
-                epochs=state.epochs_total,
-                accuracy_gain=state.accuracy - state.accuracy_at_germination,
-                contribution=state.contribution,
-            )
+        data = SeedFossilized(
+            seed_id=state.seed_id,
+            blueprint=state.blueprint,
+            params=state.seed_parameters,
+            epochs=state.epochs_total,
+            accuracy_gain=state.accuracy - state.accuracy_at_germination,
+            contribution=state.contribution,
         )
+        self._emit(data)
         return True
 
     def retarget(
@@ -289,17 +287,16 @@ class SeedSlot(nn.Module):
         state.previous_stage, state.stage = source, target
         state.epochs_in_stage = 0
         state.moved = True
-        self._emit(
-            SeedStageChanged(
-                seed_id=state.seed_id,
-                blueprint=state.blueprint,
-                from_stage=source.name,
-                to_stage=target.name,
-                epochs_in_stage=epochs,
-                alpha=alpha,
-                reason=reason,
-            )
+        data = SeedStageChanged(
+            seed_id=state.seed_id,
+            blueprint=state.blueprint,
+            from_stage=source.name,
+            to_stage=target.name,
+            epochs_in_stage=epochs,
+            alpha=alpha,
+            reason=reason,
         )
+        self._emit(data)
 
     def _remove(self, reason: str, initiator: str) -> None:
         state = self.state
@@ -311,17 +308,16 @@ class SeedSlot(nn.Module):
         self.seed = None
         self.gate = None
         self.pruned += 1
-        self._emit(
-            SeedPruned(
-                seed_id=state.seed_id,
-                blueprint=state.blueprint,
-                epochs=state.epochs_total,
-                reason=reason,
-                initiator=initiator,
-                accuracy_gain=state.accuracy - state.accuracy_at_germination,
-                contribution=state.contribution,
-            )
+        data = SeedPruned(
+            seed_id=state.seed_id,
+            blueprint=state.blueprint,
+            epochs=state.epochs_total,
+            reason=reason,
+            initiator=initiator,
+            accuracy_gain=state.accuracy - state.accuracy_at_germination,
+            contribution=state.contribution,
         )
+        self._emit(data)
 
     def _emit(self, payload: Payload) -> None:
         if self.on_telemetry is not None:
