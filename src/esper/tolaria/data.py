@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -16,54 +15,11 @@ from esper.leyline.errors import InputError
 from esper.leyline.task import Loading, TaskSpec
 from esper.tolaria.cifar import read_cifar10, synthetic_folder
 from esper.tolaria.images import CROP_PADDING, Batch, ImageData
+from esper.tolaria.images import TrainingData as TrainingData
 from esper.tolaria.text import SequenceData, generate_text
 
 DEFAULT_TRAIN_SEQUENCES = 2_048
 DEFAULT_VAL_SEQUENCES = 512
-
-
-class TrainingData(Protocol):
-    """A data set in memory that makes batches on its device.
-
-    Sizes count examples (images, sequences), `train_targets` and `val_targets` predictions (one per image,
-    one per character).
-    """
-
-    @property
-    def train_size(self) -> int:
-        """Number of training examples."""
-        ...
-
-    @property
-    def val_size(self) -> int:
-        """Number of validation examples."""
-        ...
-
-    @property
-    def train_targets(self) -> int:
-        """Number of predictions in a training epoch."""
-        ...
-
-    @property
-    def val_targets(self) -> int:
-        """Number of predictions in a validation pass."""
-        ...
-
-    def to(self, device: torch.device) -> Self:
-        """The same data on a device."""
-        ...
-
-    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, ...]:
-        """The random numbers that augmenting `count` examples takes, on the CPU."""
-        ...
-
-    def train_batch(self, index: Tensor, draws: tuple[Tensor, ...]) -> Batch:
-        """Inputs and targets of these training examples, augmented as drawn."""
-        ...
-
-    def val_batch(self, start: int, end: int) -> Batch:
-        """Inputs and targets of the validation examples from `start` up to `end`."""
-        ...
 
 
 def load_data(

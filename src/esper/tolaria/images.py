@@ -5,7 +5,9 @@ whole batch as a tensor.
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -19,8 +21,56 @@ _STD = (0.2470, 0.2435, 0.2616)
 Batch = tuple[Tensor, Tensor]
 
 
+class TrainingData(ABC):
+    """A data set in memory that makes batches on its device.
+
+    Sizes count examples (images, sequences), `train_targets` and `val_targets` predictions.
+    """
+
+    @property
+    @abstractmethod
+    def train_size(self) -> int:
+        """Number of training examples."""
+
+    @property
+    @abstractmethod
+    def val_size(self) -> int:
+        """Number of validation examples."""
+
+    @property
+    def targets_per_example(self) -> int:
+        """Number of predictions per example: one per image, one per character."""
+        return 1
+
+    @property
+    def train_targets(self) -> int:
+        """Number of predictions in a training epoch."""
+        return self.train_size * self.targets_per_example
+
+    @property
+    def val_targets(self) -> int:
+        """Number of predictions in a validation pass."""
+        return self.val_size * self.targets_per_example
+
+    @abstractmethod
+    def to(self, device: torch.device) -> Self:
+        """The same data on a device."""
+
+    @abstractmethod
+    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The random numbers that augmenting `count` examples takes, on the CPU."""
+
+    @abstractmethod
+    def train_batch(self, index: Tensor, draws: tuple[Tensor, ...]) -> Batch:
+        """Inputs and targets of these training examples, augmented as drawn."""
+
+    @abstractmethod
+    def val_batch(self, start: int, end: int) -> Batch:
+        """Inputs and targets of the validation examples from `start` up to `end`."""
+
+
 @dataclass(frozen=True, slots=True)
-class ImageData:
+class ImageData(TrainingData):
     """Training and validation images as bytes [N, side, side, 3] and labels [N]; training images are
     zero-padded.
     """
@@ -39,16 +89,6 @@ class ImageData:
     def val_size(self) -> int:
         """Number of validation images."""
         return len(self.val_labels)
-
-    @property
-    def train_targets(self) -> int:
-        """Number of predictions in a training epoch: one per image."""
-        return self.train_size
-
-    @property
-    def val_targets(self) -> int:
-        """Number of predictions in a validation pass: one per image."""
-        return self.val_size
 
     def to(self, device: torch.device) -> ImageData:
         """The same data on a device."""

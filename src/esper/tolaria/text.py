@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from esper.tolaria.images import Batch
+from esper.tolaria.images import Batch, TrainingData
 
 
 class Words:
@@ -40,7 +40,7 @@ _NAMES = ("mia", "tom", "lena", "oskar", "ida", "paul")
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceData:
+class SequenceData(TrainingData):
     """Training and validation sequences of characters [N, context + 1]; the last is only predicted."""
 
     train_sequences: Tensor
@@ -57,14 +57,9 @@ class SequenceData:
         return len(self.val_sequences)
 
     @property
-    def train_targets(self) -> int:
-        """Number of predictions in a training epoch: one per character."""
-        return self.train_size * (self.train_sequences.shape[1] - 1)
-
-    @property
-    def val_targets(self) -> int:
-        """Number of predictions in a validation pass: one per character."""
-        return self.val_size * (self.val_sequences.shape[1] - 1)
+    def targets_per_example(self) -> int:
+        """Number of characters to predict in a sequence."""
+        return self.train_sequences.shape[1] - 1
 
     def to(self, device: torch.device) -> SequenceData:
         """The same data on a device."""
