@@ -7,7 +7,7 @@ class itself must hold what it is given and nothing else.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from codemods.program.lifting import Analysis
@@ -27,6 +27,7 @@ from codemods.rewrites.refusals import Refusal
 _SPECIAL = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
 # What a dataclass may be asked for that changes nothing about what its fields hold.
 _OPTIONS = frozenset(["frozen", "slots", "kw_only", "eq", "repr"])
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,9 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """The statements of such a method: what it unpacks, the loop, what it hands back."""
+    """The statements of such a method: what it imports and unpacks, the loop, what it hands back."""
 
+    imported: ast.ImportFrom | None
     unpacked: Mapping[str, tuple[str, ...]]
     prologue: tuple[ast.stmt, ...]
     loop: ast.stmt
@@ -103,7 +105,8 @@ class Loops:
             body = _body(run.method)
             if body.unpacked != given:
                 raise _Other("what the class is given is not what its method takes from it")
-            place, loop = self._decided(base, run, body, given)
+            fetched = self._fetched(base, head, run, body.imported)
+            place, loop = self._decided(base, run, body, given, fetched)
         except _Other as other:
             line = run.target.original[0].lineno
             self.refused.append(
@@ -191,8 +194,30 @@ class Loops:
             return False
         return self._head.meaning(unit.path, node.id) == Outside(("module", "dataclasses", "dataclass"))
 
+    def _fetched(self, base: Unit, head: Unit, run: _Run, node: ast.ImportFrom | None) -> frozenset[str]:
+        """Names that a method imports from the function's module, which is of one name on both sides."""
+        if node is None:
+            return frozenset()
+        names = [alias.name for alias in node.names]
+        if node.level or len(set(names)) < len(names) or any(alias.asname for alias in node.names):
+            raise _Other("its import is relative, or gives other names")
+        for side, path, own in ((self._base, base.path, base.path), (self._head, run.method.path, head.path)):
+            where = side.source_of(path, node)
+            if where is None or side.tree.module(where) != own:
+                raise _Other(f"it imports from {node.module}, which is not the module of {head.qualname}")
+            if _may_run(side.changed[own].tree, head.name):
+                raise _Other(f"{node.module} may run {head.name} as a script, and would be loaded twice")
+            if other := [name for name in names if _may_change(side, own, name)]:
+                raise _Other(f"{', '.join(other)} may be bound again")
+        return frozenset(names)
+
     def _decided(
-        self, base: Unit, run: _Run, body: _Body, given: Mapping[str, tuple[str, ...]]
+        self,
+        base: Unit,
+        run: _Run,
+        body: _Body,
+        given: Mapping[str, tuple[str, ...]],
+        fetched: frozenset[str],
     ) -> tuple[int, ast.stmt]:
         """Where the loop stands in the base, if what is handed in and back is what it needs."""
         # Most changes hold no such class, and are done before the rules are loaded.
@@ -209,9 +234,12 @@ class Loops:
         assert isinstance(node, Function)
         parts = Parts(analysis, scope, node, node.body[place])
         module = {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
-        decision = decide_loop(parts, frozenset(given) & module, frozenset())
+        seams = (fetched | given.keys()) & module
+        decision = decide_loop(parts, seams, frozenset(), in_package=body.imported is not None)
         if isinstance(decision, Refusal):
             raise _Other(decision.reason)
+        if other := sorted(fetched - set(decision.fetched)):
+            raise _Other(f"{', '.join(other)} can't be imported when the loop begins")
         missing = set(decision.variables) - given.keys()
         more = given.keys() - set(decision.fields)
         if missing or more:
@@ -300,7 +328,7 @@ class Loops:
 
 
 def _body(method: Unit) -> _Body:
-    """A method's statements, if they unpack fields of `self`, run one loop and hand back variables.
+    """A method's statements, if they import, unpack fields of `self`, run one loop and hand back variables.
 
     Raises:
         _Other: if they do anything else.
@@ -322,8 +350,10 @@ def _body(method: Unit) -> _Body:
     if len(names) != 1 or not arguments.args:
         raise _Other(f"{method.qualname} has parameters")
     unpacked: dict[str, tuple[str, ...]] = {}
-    at = 0
-    for statement in definition.body:
+    start = definition.body[0]
+    imported = start if isinstance(start, ast.ImportFrom) else None
+    at = int(imported is not None)
+    for statement in definition.body[at:]:
         path = _unpacking(statement, names[0])
         if path is None:
             break
@@ -335,7 +365,41 @@ def _body(method: Unit) -> _Body:
     rest = definition.body[at:]
     if not rest or len(rest) > 2 or (len(rest) == 2 and not _is_return(rest[1])):
         raise _Other(f"{method.qualname} does more than its loop")
-    return _Body(unpacked, tuple(definition.body[:at]), rest[0], tuple(rest[1:]), names[0])
+    return _Body(imported, unpacked, tuple(definition.body[:at]), rest[0], tuple(rest[1:]), names[0])
+
+
+def _may_change(side: Side, path: str, name: str) -> bool:
+    """May a name of a module be bound again while a loop runs?"""
+    again = side.is_rebound(path, name) or side.is_bound_by_text(path, name)
+    return again or side.comes_twice(path, name) or (path, name) in side.replacements
+
+
+def _may_run(tree: ast.Module, name: str) -> bool:
+    """May loading a module run its function of that name? Whatever names what leads to it may."""
+    definitions = [node for node in tree.body if isinstance(node, _DEFINITIONS)]
+    words = {node.name: _names_in([node]) for node in definitions}
+    leading, known = {name}, 0
+    while known < len(leading):
+        known = len(leading)
+        leading |= {other for other, inside in words.items() if inside & leading}
+    run = [node for node in tree.body if not isinstance(node, _DEFINITIONS)]
+    decorated = any(node.decorator_list and node.name in leading for node in definitions)
+    return decorated or bool(_names_in([*run, *_made_at_once(definitions)]) & leading)
+
+
+def _made_at_once(definitions: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """What runs when functions and classes are made."""
+    for node in definitions:
+        if isinstance(node, Function):
+            yield from (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults))
+        elif isinstance(node, ast.ClassDef):
+            yield from (*node.decorator_list, *node.bases, *node.keywords)
+            yield from (inner for inner in node.body if not isinstance(inner, _DEFINITIONS))
+            yield from _made_at_once(inner for inner in node.body if isinstance(inner, _DEFINITIONS))
+
+
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return {inner.id for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _unpacking(statement: ast.stmt, receiver: str) -> tuple[str, tuple[str, ...]] | None:

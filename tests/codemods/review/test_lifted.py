@@ -167,6 +167,49 @@ CASES["a loop to a class, its helper lifted"] = (
         "    return Loop(data=data, seen=seen, rate=rate).run()\n"
     },
 )
+SCORED = LOOP.replace("\ndef", "from config import RATE\ndef score(x): return x * RATE\ndef", 1).replace(
+    "model(batch)", "score(model(batch))"
+)
+SCORING = CALLER.replace("\ndef", "\nfrom config import RATE\ndef score(x): return x * RATE\ndef", 1)
+SCORER = TRAINER.replace("model(batch)", "score(model(batch))").replace(
+    "        best = self", "        from a import score\n        best = self"
+)
+BESIDE = {
+    "config.py": "RATE = 2\n",
+    "b.py": "def score(x): return x\n",
+    "c.py": "from a import score\n",
+}
+CASES["a loop to a class that imports its globals"] = (
+    {"a.py": SCORED, **BESIDE},
+    {"a.py": SCORING, "trainer.py": SCORER, **BESIDE},
+)
+IMPORT = "        from a import score\n"
+BACK = "        return steps, best"
+WRONG_IMPORTS = {
+    "of another module": SCORER.replace("from a", "from b"),
+    "of a module that has it from the right one": SCORER.replace("from a", "from c"),
+    "of a name more": SCORER.replace("import score", "import score, RATE"),
+    "of a name twice": SCORER.replace("import score", "import score, score"),
+    "under another name": SCORER.replace("import score", "import score as max"),
+    "under its own name": SCORER.replace("import score", "import score as score"),
+    "after the loop": SCORER.replace(IMPORT, "").replace(BACK, IMPORT + BACK),
+    "after a field": SCORER.replace(IMPORT, "").replace(
+        "        steps = self.steps\n", "        steps = self.steps\n" + IMPORT
+    ),
+    "of a name that the function binds": SCORER.replace("import score", "import score, index"),
+    "of a name that is a field": SCORER.replace("import score", "import score, best"),
+    "of everything": SCORER.replace("import score", "import *"),
+    "twice": SCORER.replace(IMPORT, IMPORT + IMPORT),
+    "of the module itself": SCORER.replace("from a import score", "import a"),
+}
+WRONG_SOURCES = {
+    "is run as a script": "if __name__ == '__main__':\n    train(len, [], 1)\n",
+    "is run by another function": "def main():\n    train(len, [], 1)\nmain()\n",
+    "is run by a decorator": "def main(f):\n    train(len, [], 1)\n@main\ndef other(): pass\n",
+    "is run for a default": "def other(x=train(len, [], 1)): pass\n",
+    "is run by a class": "class Other:\n    x = train(len, [], 1)\n",
+    "binds the name again": "def other():\n    global score\n    score = len\n",
+}
 WRONG_LOOPS = {
     "handed back for each other": (TRAINER.replace("return steps, best", "return best, steps"), CALLER),
     "given for each other": (TRAINER, CALLER.replace("model=model, data=data", "model=data, data=model")),
@@ -221,6 +264,30 @@ def test_it_is_proven(case: str, compare: Callable[[Files, Files], Reviewed]) ->
 def test_another_loop_is_left_to_read(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
     trainer, caller = WRONG_LOOPS[case]
     reviewed = compare({"a.py": LOOP}, {"a.py": caller, "trainer.py": trainer})
+    assert reviewed.status == 1, reviewed.document
+
+
+@pytest.mark.parametrize("case", WRONG_IMPORTS)
+def test_another_import_of_a_loop_is_left_to_read(
+    case: str, compare: Callable[[Files, Files], Reviewed]
+) -> None:
+    head = {"a.py": SCORING, "trainer.py": WRONG_IMPORTS[case], **BESIDE}
+    reviewed = compare({"a.py": SCORED, **BESIDE}, head)
+    assert reviewed.status == 1, reviewed.document
+
+
+@pytest.mark.parametrize("case", WRONG_SOURCES)
+def test_a_loop_does_not_import_from_what(case: str, compare: Callable[[Files, Files], Reviewed]) -> None:
+    base, head = SCORED + WRONG_SOURCES[case], SCORING + WRONG_SOURCES[case]
+    reviewed = compare({"a.py": base, **BESIDE}, {"a.py": head, "trainer.py": SCORER, **BESIDE})
+    assert reviewed.status == 1, reviewed.document
+
+
+def test_a_loop_does_not_import_what_means_something_else(
+    compare: Callable[[Files, Files], Reviewed],
+) -> None:
+    other = SCORING.replace("x * RATE", "x + RATE")
+    reviewed = compare({"a.py": SCORED, **BESIDE}, {"a.py": other, "trainer.py": SCORER, **BESIDE})
     assert reviewed.status == 1, reviewed.document
 
 

@@ -104,13 +104,6 @@ def derived() -> Derived:
     return Derived()
 
 
-_IMPORTS_ITS_GLOBALS = pytest.mark.xfail(
-    reason="review does not prove a loop's method that imports the globals of its source; equal does",
-    strict=False,
-)
-
-
-@_IMPORTS_ITS_GLOBALS
 def test_of_our_own_plans_nothing_is_left_to_read(derived: Derived) -> None:
     found = review(derived.base, derived.head())
     assert len(found.outcomes) == len(found.of(Same, Renamed, Lifted)) > 70
@@ -121,7 +114,6 @@ def test_the_plans_tree_holds_nearly_all(derived: Derived) -> None:
     assert sum(derived.place(mutation) is None for mutation in load_corpus()) <= _OTHERWISE
 
 
-@_IMPORTS_ITS_GLOBALS
 @pytest.mark.parametrize(
     "mutation",
     random.Random(15).sample(load_corpus(), min(COUNT, len(load_corpus()))),
