@@ -424,8 +424,9 @@ def _dict_comp(it: Interpreter, frame: Frame, node: ast.DictComp) -> Kind:
     outer = frame.env
     frame.env = dict(outer)
     try:
-        pair = ast.Tuple([node.key, node.value], ast.Load())
-        return mapping(_clauses(it, frame, node.generators, pair).of[1])
+        pair = _clauses(it, frame, node.generators, ast.Tuple([node.key, node.value], ast.Load()))
+        # Of a pair that is nested too deep nothing is known.
+        return mapping(pair.of[1] if pair.tag == "tup" else UNKNOWN)
     finally:
         frame.env = outer
 

@@ -10,6 +10,7 @@ from codemods.hotpath.config import Config
 from codemods.hotpath.engine import analyse
 from codemods.hotpath.results import HEATS
 from codemods.hotpath.trees import name_file
+from tests.codemods.hotpath.conftest import Project
 
 Site = tuple[str, str, str]
 
@@ -416,3 +417,9 @@ def test_a_loop_over_batches_with_a_loop_over_steps_in_what_it_calls() -> None:
                     print(self.model(batch).sum().item())
     """
     assert told(task=task) == {("HP001", "model(batch).sum().item()", "step")}
+
+
+def test_a_dict_of_what_is_nested_deep_is_followed(project: Project) -> None:
+    made = "".join(f"    print({{name: {'[' * n}x{']' * n} for name in names}})\n" for n in range(1, 20))
+    project.write(train=f"def train(names, x):\n{made}    for env in envs:\n        x.item()\n")
+    assert project.run("--quiet") == 1
