@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 
 from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
+from codemods.program.nodes import is_type_alias
 
 __all__ = ["Definition", "Effect", "Effects", "Meaning", "Meant"]
 
@@ -90,7 +91,7 @@ class _Body:
                 return self._function(node)
             case ast.ClassDef():
                 return self._class(node)
-        return Effect.NONE if type(node).__name__ == "TypeAlias" else Effect.RUNS
+        return Effect.NONE if is_type_alias(node) else Effect.RUNS
 
     def _block(self, body: Iterable[ast.stmt]) -> Effect:
         return max(map(self.of, body), default=Effect.NONE)

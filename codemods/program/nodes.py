@@ -47,6 +47,11 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
 _FIELDS = _Fields()
 
 
+def is_type_alias(node: ast.AST) -> bool:
+    """Is it a `type` statement? Its node is one since Python 3.12."""
+    return type(node).__name__ == "TypeAlias"
+
+
 def walk(node: ast.AST) -> list[ast.AST]:
     """A node and all below it, as `ast.walk` gives them."""
     found = [node]

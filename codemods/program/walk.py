@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from codemods.program.imports import bound_name
-from codemods.program.nodes import Visitor, all_arguments, all_defaults
+from codemods.program.nodes import Visitor, all_arguments, all_defaults, is_type_alias
 from codemods.program.scopes import Binder, FunctionNode, Kind, Scope, ScopeTree, Use, mangle
 from codemods.program.source import Source, SourceError
 
@@ -200,7 +200,7 @@ class Walk(Visitor):
         """Visit what is evaluated when it is asked for: what type parameters and a type alias stand for."""
         outer, self.lazy = self.lazy, True
         self.run(*getattr(node, "type_params", ()))
-        if type(node).__name__ == "TypeAlias":
+        if is_type_alias(node):
             self.run(node.value)  # type: ignore[attr-defined]
         self.lazy = outer
 

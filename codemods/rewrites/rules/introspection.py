@@ -80,7 +80,7 @@ def makes_definitions(helper: Helper) -> bool:
     """Whether a helper makes functions, classes or generators, or calls what may make some (`namedtuple`)."""
     return any(
         isinstance(node, _DEFINITIONS)
-        or type(node).__name__ == "TypeAlias"  # a node since Python 3.12
+        or nodes.is_type_alias(node)
         or (isinstance(node, ast.Call) and nodes.called_name(node) in _MAKERS)
         for node in ast.walk(helper.node)
         if node is not helper.node
