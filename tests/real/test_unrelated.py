@@ -63,6 +63,7 @@ def _planned(root: Path) -> list[tuple[Path, bytes]]:
     return [(path, _edited(path.read_bytes(), chosen, words)) for path in files]
 
 
+@pytest.mark.slow
 def test_a_hundred_edits_at_once_change_no_verdict(studied: Path, plan: Path) -> None:
     before = _verdicts(studied, plan)
     edits = _planned(studied)

@@ -73,7 +73,11 @@ def alone(tmp_path_factory: pytest.TempPathFactory, cache_home: Path) -> Callabl
     return train
 
 
-@pytest.mark.parametrize(("size", "envs"), [(1, 4), (2, 1), (2, 4), (3, 4), (3, 5), (4, 1), (4, 5)])
+@pytest.mark.parametrize(
+    ("size", "envs"),
+    [(2, 4), (4, 5)]
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in [(1, 4), (2, 1), (3, 4), (3, 5), (4, 1)]],
+)
 def test_processes_give_the_bits_of_one(
     size: int, envs: int, alone: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -12,7 +12,10 @@ from esper.nissa import TelemetryHub, event_record
 from esper.runtime import get_task_spec
 from esper.simic.training.config import TrainingConfig
 
-TRAINERS = ["examples.monolith.vectorized", "esper.simic.training.vectorized"]
+TRAINERS = [
+    pytest.param("examples.monolith.vectorized", marks=pytest.mark.slow),
+    "esper.simic.training.vectorized",
+]
 """Modules with a `train_ppo_vectorized`; they must all behave the same."""
 
 Events = list[dict[str, Any]]

@@ -37,7 +37,9 @@ def by_env(events: Events) -> dict[int | None, Events]:
     "settings",
     [
         {"gpu_preload": True, "gpu_preload_augment": True, "num_workers": 2},
-        {"amp": True, "amp_dtype": "float16", "telemetry_level": "debug"},
+        pytest.param(
+            {"amp": True, "amp_dtype": "float16", "telemetry_level": "debug"}, marks=pytest.mark.slow
+        ),
         {"governor_threshold": 0.1, "reward_mode": "escrow"},
         {"policy": "heuristic", "reward_family": "loss"},
     ],

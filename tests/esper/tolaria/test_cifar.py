@@ -131,6 +131,7 @@ def test_files_of_published_size_with_other_checksums_are_read_safely(
     assert len(images) == 10
 
 
+@pytest.mark.slow
 def test_files_with_the_published_checksums_are_read_through_torchvision(published_cifar: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -50,6 +50,7 @@ def test_doctor_says_what_only_golden_seeds_and_which_patterns_match_nothing(pro
     assert "not compared: what loader processes read to the host" in result.out
 
 
+@pytest.mark.slow
 def test_a_seeded_program_gets_no_note(project: Project) -> None:
     seeded = UNSEEDED.replace("model =", "torch.manual_seed(1); random.seed(2)\nmodel =", 1)
     project.script(seeded.replace(", num_workers=1", ""))

@@ -99,7 +99,9 @@ def test_a_wait_that_is_taken_out_is_a_race_with_both_lines(
     assert lines(source, seen(tmp_path, source)) == found
 
 
-@pytest.mark.parametrize("without", ["wait for the batch", "wait for the gradients"])
+@pytest.mark.parametrize(
+    "without", ["wait for the batch", pytest.param("wait for the gradients", marks=pytest.mark.slow)]
+)
 def test_a_training_step_on_a_stream_races_without_its_waits(without: str, tmp_path: Path) -> None:
     assert not seen(tmp_path / "as it is", TRAINING).races
     changed = TRAINING.replace(

@@ -37,6 +37,7 @@ def test_gradients_are_reported_in_true_scale(run: Run) -> None:
     assert norms[1] == pytest.approx(norms[0], rel=0.1)
 
 
+@pytest.mark.slow
 def test_resuming_in_float16_equals_running_through(run: Run, tmp_path: Path) -> None:
     settings = {"amp": True, "amp_dtype": "float16", "episode_length": 3, "train_images": 64}
     through, _ = run(**settings, rounds=2)
@@ -73,6 +74,7 @@ def test_the_compile_mode_reaches_policy_and_loss(
     assert modes == ["reduce-overhead"]
 
 
+@pytest.mark.slow
 def test_a_compiled_policy_and_loss_learn_as_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     # The tracer is what can fail here; a code generator needs a C++ compiler and a minute.
     compile_function = torch.compile
