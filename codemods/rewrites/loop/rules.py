@@ -208,10 +208,26 @@ def decide_loop(
 
 
 def _is_only_imported(parts: Parts) -> bool:
-    """Tell whether the source is no script: asking for it by its name would load it once more."""
+    """Tell whether the source is no script: asking for it by its name would load it once more.
+
+    A script has a text `__main__`, or runs the function as it is loaded: by its name, by the name of a
+    definition that leads to it, or by a decorator of one.
+    """
     tree = parts.analysis.tree
-    uses = tree.uses.get((tree.module, parts.node.name), ())
-    return "__main__" not in tree.strings and not any(use.scope is tree.module for use in uses)
+    if "__main__" in tree.strings:
+        return False
+    leading = [parts.node.name]
+    for name in leading:
+        for use in tree.uses.get((tree.module, name), ()):
+            if use.scope.frame() is tree.module:
+                return False
+            outermost = next(scope for scope in use.scope.ancestors() if scope.parent is tree.module)
+            if outermost.kind not in ("function", "class"):
+                return False
+            if outermost.name not in leading:
+                leading.append(outermost.name)
+    binders = (binder for name in leading for binder in tree.binders.get((tree.module, name), ()))
+    return not any(getattr(binder.node, "decorator_list", None) for binder in binders)
 
 
 def _variables(parts: Parts) -> tuple[str, ...]:

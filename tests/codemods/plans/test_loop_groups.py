@@ -87,6 +87,35 @@ def test_a_global_that_is_not_imported_is_found_out(tmp_path: Path, monkeypatch:
     assert carry_out(tmp_path)[1] == 1
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "print(train(2))",
+        "def main():\n    print(train(2))\n\n\nmain()",
+        "class App:\n    def run(self):\n        print(train(2))\n\n\nApp().run()",
+        "def called(f):\n    f()\n    return f\n\n\n@called\ndef main():\n    print(train(2))",
+        "class Once:\n    print(train(2))",
+        "(lambda: print(train(2)))()",
+    ],
+)
+def test_a_script_that_trains_as_it_is_loaded_is_loaded_once(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    source = f"print('loaded')\n{SOURCE}\n\n{ending}\n"
+    (tmp_path / "pkg" / "program.py").write_text(source)
+    (tmp_path / "plan.toml").write_text(PLAN)
+
+    def run() -> bytes:
+        command = [sys.executable, "-m", "pkg.program"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
+
+    before = run()
+    assert main(["--plan", str(tmp_path / "plan.toml"), "--write", "--quiet"]) == 0
+    assert (tmp_path / "pkg" / "trainer.py").exists()
+    assert run() == before
+
+
 def test_names_of_groups_mean_nothing_else() -> None:
     names = ["amp", *(f"amp_{letter}" for letter in "abcdefgh"), *("x" * count for count in range(1, 9))]
     made = groups_of(dict.fromkeys(names, "Setup"), {}, ())
