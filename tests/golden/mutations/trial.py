@@ -79,7 +79,7 @@ class Laboratory:
         mistake = mutation.mistake(REPOSITORY)
         runs = map(self.reference, mistake.runs)
         with self._trees.lent() as tree, tempfile.TemporaryDirectory(prefix="mutation-") as out:
-            planted = told(mistake, plant(mistake, runs, tree, out=Path(out), data=None, judge=_located))
+            planted = told(mistake, plant(mistake, runs, tree, out=Path(out), judge=_located))
         self._kept.keep(planted)
         return _trial(mutation, planted)
 
