@@ -91,9 +91,8 @@ class Laboratory:
         return Reference(run, trace, Reached({}), trace.about.seconds)
 
 
-def _located(reference: Reference, tree: Tree, *, out: Path, data: Path | None) -> tuple[How, str]:
+def _located(reference: Reference, tree: Tree, *, out: Path) -> tuple[How, str]:
     """Run it to its end, with its properties; what differs first of the steps and of the events, as JSON."""
-    del data
     run = reference.run
     recordings = Recordings(run, root=tree.root, out=out)
     try:
