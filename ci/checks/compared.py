@@ -58,7 +58,7 @@ def _compare(context: Context, base: Base, name: str) -> Compared:
     pair = runs_of(context, base, name)
     left = Side(f"base ({base.ref})", pair.base, base.runnable)
     right = Side("head (working tree)", pair.head, context.root)
-    data = pair.head.data_folder(None)
+    data = pair.head.data_folder()
     base.share(pair.data)
     files = change(context, base).files
     return Compared(left, right, ab(left, right, out=folder(context, name), data=data, reach=files), data)

@@ -37,7 +37,7 @@ def syncs(context: Context, name: str) -> Verdict:
 def _on_devices(context: Context, run: Run, root: Path, side: str) -> Result | None:
     run = run if simulated(run.device) else run.on("simulated")
     out = context.scratch / "syncs" / folder_of(run.name) / side
-    return read_result(record_run(run, root=root, out=out, data=run.data_folder(None), label=side).folder)
+    return read_result(record_run(run, root=root, out=out, data=run.data_folder(), label=side).folder)
 
 
 def _place(place: str, message: str) -> Place:

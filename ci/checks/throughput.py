@@ -23,7 +23,7 @@ def throughput(context: Context, wanted: Throughput) -> Verdict:
     def seconds(side: str, number: int) -> float:
         root, run = (base.runnable, pair.base) if side == "base" else (context.root, pair.head)
         out = context.scratch / "throughput" / f"{side}-{number}"
-        trace = record_run(run, root=root, out=out, data=run.data_folder(None), label=side)
+        trace = record_run(run, root=root, out=out, data=run.data_folder(), label=side)
         return trace.about.seconds
 
     ratios = [_pair(seconds, number) for number in range(wanted.repeats)]

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 
 from codemods.device.waits import JOINS, READS, is_fence, sync_method
-from codemods.program.nodes import called_name, children
+from codemods.program.nodes import DEFINITIONS, called_name, children
 from codemods.program.source import all_blocks
 
 # Loops and clauses of comprehensions, outermost first.
@@ -66,7 +66,7 @@ class _Scan:
         return fence
 
     def statement(self, node: ast.stmt, loops: _Loops, fence: int | None) -> int | None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             _Scan(f"{self.qualname}.{node.name}", self.found).body(node.body, (), None)
             return fence
         inner = (*loops, node) if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) else loops

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.equal.code import NotProven, absolute, alike, copied, imported_otherwise, unresolved
+from codemods.program.nodes import DEFINITIONS
 from codemods.program.source import Source
 
 
@@ -61,7 +62,7 @@ def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = old.get(node.id, node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        elif isinstance(node, DEFINITIONS):
             node.name = old.get(node.name, node.name)
     return tree.body
 

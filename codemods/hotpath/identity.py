@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from codemods.program.nodes import DEFINITIONS
+
 _KEPT = frozenset(
     {
         "and",
@@ -58,7 +60,7 @@ def body(statements: Iterable[ast.AST]) -> tuple[str, ...]:
 
 def _lines(statements: Iterable[ast.AST]) -> Iterator[str]:
     for node in statements:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             continue
         inner = [part for part in ast.iter_child_nodes(node) if _has_statements(part)]
         if inner:

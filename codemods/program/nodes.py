@@ -47,6 +47,10 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
 _FIELDS = _Fields()
 
 
+# Statements that define a function or a class.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 def is_type_alias(node: ast.AST) -> bool:
     """Is it a `type` statement? Its node is one since Python 3.12."""
     return type(node).__name__ == "TypeAlias"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from codemods.program.imports import Import, imported_module, imports_in
-from codemods.program.nodes import all_arguments, called_name, children, names_bound
+from codemods.program.nodes import DEFINITIONS, all_arguments, called_name, children, names_bound
 from codemods.program.nodes import walk as nodes_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -97,7 +97,7 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
             _bind(node, scope, package, assigned)
         below = children(node)
         below.reverse()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, DEFINITIONS):
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
             inner = Names(node, scope, qualname)
             if not isinstance(node, ast.ClassDef):

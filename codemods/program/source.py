@@ -20,6 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from codemods.program.nodes import DEFINITIONS
+
 T = TypeVar("T")
 
 # The fields that hold blocks, of every kind of node that has some, in the order of the text.
@@ -268,7 +270,7 @@ def own_statements(node: ast.AST) -> Iterator[ast.AST]:
     """Statements, handlers and cases in a node, in the order of the text, but for those of definitions."""
     for block in blocks_of(node):
         for inner in block:
-            if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if not isinstance(inner, DEFINITIONS):
                 yield inner
                 yield from own_statements(inner)
 

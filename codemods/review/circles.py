@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from codemods.program.nodes import all_defaults, children, walk
+from codemods.program.nodes import DEFINITIONS, all_defaults, children, walk
 from codemods.review.binding_order import TooEarly
 from codemods.review.file import File
 from codemods.review.imports import Imports, Loads, Outer
@@ -14,7 +14,6 @@ from codemods.review.side import Side
 from codemods.review.trees import packages_of
 from codemods.review.units import Unit
 
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -116,7 +115,7 @@ def _reached(side: Side, file: File, statement: ast.stmt, path: str) -> set[str]
             found.add(meaning.name)
         own = file.binders.get(here.id, []) if here.id not in seen else []
         seen.add(here.id)
-        waiting += (inner for each in own if isinstance(each, _NAMED) for inner in walk(each))
+        waiting += (inner for each in own if isinstance(each, DEFINITIONS) for inner in walk(each))
     return found
 
 

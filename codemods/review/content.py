@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from codemods.program.globals import is_type_checking
-from codemods.program.nodes import walk
+from codemods.program.nodes import DEFINITIONS, walk
 from codemods.program.patches import Replacing
 from codemods.program.source import blocks_of, statements_in
 from codemods.review.lines import UNKNOWN
@@ -33,8 +33,7 @@ _BINDS = frozenset(dis.opmap[name] for name in ("STORE_NAME", "DELETE_NAME"))
 _LOOKS_UP = re.compile(b"[" + b"".join(re.escape(bytes([number])) for number in _ENDINGS) + b"]", re.DOTALL)
 # Parts of a value that is the same wherever it is said.
 _PLAIN = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.Load)
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPED = (*_NAMED, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
+_SCOPED = (*DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr)
 # What expressions with a scope of their own are called.
 _EXPRESSIONS = frozenset(["<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 _SPECIAL = re.compile("__[^_].*__")
@@ -112,7 +111,9 @@ class Content:
         if outside is None:
             return None
         if any(each.co_name not in _EXPRESSIONS for each in functions_of(code)):
-            inner = (each for each in statements_in(node) if isinstance(each, _NAMED) and each is not node)
+            inner = (
+                each for each in statements_in(node) if isinstance(each, DEFINITIONS) and each is not node
+            )
             if any(map(_is_annotated, inner)):
                 return None
         # The compiler knows what `__debug__` is.
@@ -422,7 +423,7 @@ def imports_in(
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        elif inside_functions or not isinstance(node, _NAMED[:2]):
+        elif inside_functions or not isinstance(node, DEFINITIONS[:2]):
             blocks: Iterable[Iterable[ast.AST]] = blocks_of(node)
             if not for_types and isinstance(node, ast.If) and is_type_checking(node.test):
                 blocks = [node.orelse]

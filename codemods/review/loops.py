@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from codemods.program.lifting import Analysis
 from codemods.program.loops import Parts
+from codemods.program.nodes import DEFINITIONS
 from codemods.program.scopes import Scope
 from codemods.program.source import SourceError, parse_source
 from codemods.review.content import Function
@@ -27,7 +28,6 @@ from codemods.rewrites.refusals import Refusal
 _SPECIAL = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
 # What a dataclass may be asked for that changes nothing about what its fields hold.
 _OPTIONS = frozenset(["frozen", "slots", "kw_only", "eq", "repr"])
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,13 +376,13 @@ def _may_change(side: Side, path: str, name: str) -> bool:
 
 def _may_run(tree: ast.Module, name: str) -> bool:
     """May loading a module run its function of that name? Whatever names what leads to it may."""
-    definitions = [node for node in tree.body if isinstance(node, _DEFINITIONS)]
+    definitions = [node for node in tree.body if isinstance(node, DEFINITIONS)]
     words = {node.name: _names_in([node]) for node in definitions}
     leading, known = {name}, 0
     while known < len(leading):
         known = len(leading)
         leading |= {other for other, inside in words.items() if inside & leading}
-    run = [node for node in tree.body if not isinstance(node, _DEFINITIONS)]
+    run = [node for node in tree.body if not isinstance(node, DEFINITIONS)]
     decorated = any(node.decorator_list and node.name in leading for node in definitions)
     return decorated or bool(_names_in([*run, *_made_at_once(definitions)]) & leading)
 
@@ -394,8 +394,8 @@ def _made_at_once(definitions: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults))
         elif isinstance(node, ast.ClassDef):
             yield from (*node.decorator_list, *node.bases, *node.keywords)
-            yield from (inner for inner in node.body if not isinstance(inner, _DEFINITIONS))
-            yield from _made_at_once(inner for inner in node.body if isinstance(inner, _DEFINITIONS))
+            yield from (inner for inner in node.body if not isinstance(inner, DEFINITIONS))
+            yield from _made_at_once(inner for inner in node.body if isinstance(inner, DEFINITIONS))
 
 
 def _names_in(nodes: Iterable[ast.AST]) -> set[str]:

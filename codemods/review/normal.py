@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
+from codemods.program.nodes import DEFINITIONS
+
 Node = TypeVar("Node", bound=ast.AST)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 # What may hold a statement or an annotation; everything else is shared with the original.
 _COPIED = (ast.stmt, ast.ExceptHandler, ast.match_case, ast.arguments, ast.arg)
@@ -43,11 +44,11 @@ def normalised(statement: Node, *, blocks: bool = True) -> Node:
 def _copy(node: Node, in_class: bool) -> Node:
     if type(node) in PLAIN:
         return node
-    inner = isinstance(node, ast.ClassDef) if isinstance(node, _SCOPES) else in_class
+    inner = isinstance(node, ast.ClassDef) if isinstance(node, DEFINITIONS) else in_class
     made = _shallow(node)
     _copy_fields(made, inner)
     _without_annotations(made)
-    if isinstance(made, _SCOPES) and ast.get_docstring(made, clean=False) is not None:
+    if isinstance(made, DEFINITIONS) and ast.get_docstring(made, clean=False) is not None:
         made.body = made.body[1:] or [ast.copy_location(ast.Pass(), node)]
     return _without_annotation(made, in_class)  # type: ignore[return-value]
 

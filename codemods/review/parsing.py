@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
+from codemods.program.nodes import DEFINITIONS
 from codemods.review.lines import Lines, begin
 
 Node = TypeVar("Node", ast.stmt, ast.expr)
 MOVED_BY = "moved_by"
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # What is told of by its line wherever it stands.
 _TOLD = b"TYPE_CHECKING"
 
@@ -86,7 +86,7 @@ def _pieces(tree: ast.Module, rows: list[bytes]) -> Iterator[_Piece]:
         *((n.body, True) for n in tree.body if isinstance(n, ast.ClassDef)),
     ):
         for at, node in enumerate(body):
-            if not isinstance(node, _NAMED[:2] if inside else _NAMED):
+            if not isinstance(node, DEFINITIONS[:2] if inside else DEFINITIONS):
                 continue
             (first, indent), last = begin(node), node.end_lineno or 0
             alone = at == 0 or (body[at - 1].end_lineno or 0) < first

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from codemods.program.globals import is_type_checking
-from codemods.program.nodes import children
+from codemods.program.nodes import DEFINITIONS, children
 from codemods.program.scopes import mangle
 from codemods.review.content import Compiled, Content, Contents, Function, functions_of
 from codemods.review.lines import Lines
@@ -20,7 +20,6 @@ MODULE = "<module>"
 PLACED = frozenset(["globals", "locals", "vars", "dir", "eval", "exec", "__import__"])
 
 # Kinds of nodes, asked for so often that a union of them would be made too often.
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _CLAUSES = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 _CLOSED = (ast.Constant, ast.Lambda)
@@ -192,7 +191,7 @@ def for_types(node: ast.stmt) -> bool:
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement binds in the scope that it stands in, those in its blocks included."""
-    if isinstance(statement, _NAMED):
+    if isinstance(statement, DEFINITIONS):
         yield statement.name
         return
     waiting: list[ast.AST] = [statement]
@@ -201,7 +200,7 @@ def bound_by(statement: ast.stmt) -> Iterator[str]:
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 yield node.id
-        elif isinstance(node, _NAMED):
+        elif isinstance(node, DEFINITIONS):
             yield node.name
         elif not isinstance(node, _CLOSED):
             if isinstance(node, _IMPORTS):

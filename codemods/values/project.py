@@ -10,7 +10,7 @@ from functools import cached_property
 
 from codemods.program.imports import imports_of
 from codemods.program.loading import Find
-from codemods.program.nodes import children, names_bound
+from codemods.program.nodes import DEFINITIONS, children, names_bound
 from codemods.program.source import SourceError, blocks_of, shared_tree, statements_in
 
 _LONGEST_CHAIN = 12
@@ -34,7 +34,7 @@ class Module:
         for statement in waiting:
             for name in _bound(statement):
                 found.setdefault(name, []).append(statement)
-            if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if not isinstance(statement, DEFINITIONS):
                 for block in blocks_of(statement):
                     for inner in block:
                         # Handlers and cases count as statements with a block.
@@ -87,7 +87,7 @@ class Module:
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement binds, those in its blocks left out."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(statement, DEFINITIONS):
         yield statement.name
         return
     blocks = {inner for block in blocks_of(statement) for inner in block}

@@ -59,7 +59,7 @@ def references(
             place = out / run.name / ("again" if again else "unchanged")
             begun = time.monotonic()
             label = f"{run.name}{' again' if again else ''}"
-            given = run.data_folder(None)
+            given = run.data_folder()
             found = record_run(
                 run, root=tree.root, out=place, data=given, label=label, reach=() if again else files
             )

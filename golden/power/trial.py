@@ -88,7 +88,7 @@ def _first_difference(reference: Reference, tree: Tree, *, out: Path) -> tuple[H
     run = reference.run.model_copy(update={"timeout": min(reference.run.timeout, longest)})
     watcher = Watcher(reference.trace) if can_watch(reference.trace) else None
     try:
-        trace = record_run(run, root=tree.root, out=out, data=run.data_folder(None), watch=watcher)
+        trace = record_run(run, root=tree.root, out=out, data=run.data_folder(), watch=watcher)
     except Stopped:
         assert watcher is not None
         return "different", watcher.different or ""

@@ -375,7 +375,7 @@ class Run(_Table):
         named = {name for same in self.same.values() for name in (*same.variants, same.of)}
         return 1 + len(named - {None})
 
-    def data_folder(self, given: Path | None) -> Path | None:
+    def data_folder(self, given: Path | None = None) -> Path | None:
         """The folder named on the command line, else the one that the run's environment variable names."""
         if given is None and self.data is not None and self.data.variable:
             named = os.environ.get(self.data.variable)

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from codemods.program.annotations import quoted_in
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
+from codemods.program.nodes import DEFINITIONS
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.refusals import Refusals, example, refuse
 from codemods.rewrites.rules.annotated import defined_alike
 from codemods.rewrites.rules.introspection import makes_definitions
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 example(
     "dynamic-names",
@@ -66,7 +65,7 @@ def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> 
     """Nobody evaluates annotations of functions and classes in a helper that moves where names may be
     missing: what only an annotation names is imported for type checkers alone.
     """
-    inner = [node for node in ast.walk(helper.node) if isinstance(node, _DEFINITIONS)][1:]
+    inner = [node for node in ast.walk(helper.node) if isinstance(node, DEFINITIONS)][1:]
     stated = [(use.scope, use.node.id, use.node.lineno) for use in tree.annotated if inner]
     for node in inner:
         stated += [(tree.by_node[node], name, node.lineno) for name in quoted_in(tree, node)]
@@ -87,5 +86,5 @@ def not_cleaned_up(lifting: Lifting, helper: Helper) -> Refusals:
 def _deleted(tree: ScopeTree) -> Iterator[tuple[int, str]]:
     """Places that delete a function or class of the module, and which."""
     for (owner, name), binders in tree.binders.items():
-        if owner is tree.module and any(isinstance(b.node, _DEFINITIONS) for b in binders):
+        if owner is tree.module and any(isinstance(b.node, DEFINITIONS) for b in binders):
             yield from ((binder.line, name) for binder in binders if binder.deletes)
