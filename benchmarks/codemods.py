@@ -275,8 +275,6 @@ def show_whole(repeat: int, other: Path | None) -> None:
                 str(MONOLITH),
                 "--function",
                 "train_ppo_vectorized",
-                "--root",
-                str(ROOT),
                 "--tests",
                 str(ROOT / "tests"),
             ],

@@ -14,7 +14,7 @@ import click
 
 from codemods.output import explain_code, put, run_command
 from codemods.program.project import read_tools
-from codemods.program.repository import unreadable_files
+from codemods.program.repository import project_root, unreadable_files
 from codemods.program.source import read_source, room_for_nesting
 from codemods.values import STYLES, Style
 
@@ -188,10 +188,8 @@ class _Asked:
             from codemods.plans.run import root_of
 
             return root_of(self.plan, self.root)
-        from codemods.plans.site import find_root
-
         assert self.file is not None
-        return find_root(self.file.parent)
+        return project_root(self.file)
 
 
 def _carried_out(asked: _Asked) -> Report:

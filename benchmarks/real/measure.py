@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import shutil
 import tempfile
@@ -152,13 +153,16 @@ def _carried_out(plan: str, root: Path) -> Answer:
 def _proposed(root: Path, path: Path) -> Iterator[str]:
     """A line for the plan that the audit proposes for a file."""
     shown = path.relative_to(root).as_posix()
-    answer = run("audit", [path, "--root", root])
+    with contextlib.chdir(root):
+        answer = run("audit", [path])
     if answer.document is None:
         yield f"plan {shown}: {answer.failed}"
     elif answer.document["plan"] is None:
         yield f"plan {shown}: none proposed"
     else:
-        done = _carried_out(answer.document["plan"], root)
+        # Its paths are relative to the nearest folder that has settings.
+        project = path.parents[answer.document["path"].count("/")]
+        done = _carried_out(answer.document["plan"], project)
         rows = done.document["helpers"] if done.document is not None else []
         refused = sorted({row["code"] for row in rows if row["status"] == "refused"})
         verdict = done.failed or (f"refused {', '.join(refused)}" if refused else "carried out")

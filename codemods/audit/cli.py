@@ -8,11 +8,16 @@ from pathlib import Path
 import click
 
 from codemods.audit.build import build_report
-from codemods.audit.report import Report
-from codemods.audit.text import render_refusals, render_text
+from codemods.audit.text import render_text
 from codemods.output import explain_code, put, run_command
 from codemods.program.source import room_for_nesting
 from esper_harness.report.json import json_text
+
+_GONE = {
+    "--root": "the project around FILE is read",
+    "--quiet": "--format json has the refusals",
+    "-q": "--format json has the refusals",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: every helper can be lifted, or ``--exit-zero``; 1: some are refused; 2: unusable input.
     """
-    return run_command(command, argv)
+    return run_command(command, argv, _GONE)
 
 
 @click.command(
@@ -36,27 +41,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     "--tests", type=click.Path(path_type=Path), multiple=True, help="Search here for seams; repeatable."
 )
 @click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    help="Try the plan that is proposed on this repository; paths are relative to it.",
-)
-@click.option(
     "--format", "--output-format", "output_format", type=click.Choice(["text", "json"]), default="text"
 )
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Text: only refused helpers, a line each.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
 @click.option("--explain", "code", metavar="CODE", help="Explain a refusal code and exit.")
 def command(
     file: Path | None,
     function: str | None,
     tests: tuple[Path, ...],
-    root: Path | None,
     output_format: str,
     output: Path | None,
-    quiet: bool,
     exit_zero: bool,
     code: str | None,
 ) -> int:
@@ -66,17 +63,10 @@ def command(
         return 0
     if file is None:
         raise click.UsageError("no FILE given; name the Python file to report on")
-    for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
-        if folder is not None and not folder.exists():
-            raise click.UsageError(f"{option} {folder}: no such folder")
+    for folder in tests:
+        if not folder.exists():
+            raise click.UsageError(f"--tests {folder}: no such folder")
     with room_for_nesting():
-        report = build_report(file, function=function, tests=tests, root=root)
-    text = _render(report, output_format, quiet=quiet)
-    put(text, output)
-    return 1 if report.refused and not exit_zero else 0
-
-
-def _render(report: Report, output_format: str, *, quiet: bool) -> str:
-    if output_format == "json":
-        return json_text(report)
-    return render_refusals(report) if quiet else render_text(report)
+        report = build_report(file, function=function, tests=tests)
+    put(json_text(report) if output_format == "json" else render_text(report), output)
+    return 1 if any(helper.here.refusal for helper in report.helpers) and not exit_zero else 0

@@ -19,11 +19,11 @@ from codemods.plans.report import (
     StayedImport,
 )
 from codemods.plans.request import Lift, Outcome, Request
-from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
+from codemods.plans.site import Layout, Overlay, Site, site_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.patches import ANY_NAME, Seam, find_seams
-from codemods.program.repository import module_name
+from codemods.program.repository import module_name, project_root
 from codemods.program.source import Source, Unusable
 from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import RULES, Accepted
@@ -61,7 +61,7 @@ def extract_source(
     accepted = assumptions.accept(accept)
     source = analysis.source
     path = Path(source.path)
-    root = find_root(path.parent)
+    root = project_root(path)
     layout = Layout(root, path.resolve(), path.resolve())
     scope = helpers_of(analysis, function, lambda what: RequestError(f"{source.path}: {what}"))
     wanted = _named(analysis, scope, dict.fromkeys([*names, *residual, *box])) if names else scope

@@ -41,11 +41,12 @@ from codemods.plans.report import (
     StayedImport,
 )
 from codemods.plans.request import Request
-from codemods.plans.site import Layout, Overlay, Site, find_root, site_of
+from codemods.plans.site import Layout, Overlay, Site, site_of
 from codemods.plans.stars import is_star_imported
 from codemods.plans.tidy import Tidy
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
+from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
 from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import Accepted
@@ -85,7 +86,7 @@ def run_plan(path: Path, root: Path | None, *, absent: frozenset[Path] = frozens
 
 def root_of(path: Path, root: Path | None) -> Path:
     """The folder that a plan's paths are relative to."""
-    return (root if root is not None else find_root(path.resolve().parent)).resolve()
+    return (root if root is not None else project_root(path)).resolve()
 
 
 def _lost(change: FileChange, overlay: Overlay) -> set[str]:

@@ -67,15 +67,6 @@ class Layout:
             return path.as_posix()
 
 
-def find_root(start: Path) -> Path:
-    """The nearest folder upwards with a pyproject.toml or .git, else the current one if it is around."""
-    folder = start.resolve()
-    for candidate in (folder, *folder.parents):
-        if (candidate / "pyproject.toml").is_file() or (candidate / ".git").exists():
-            return candidate
-    return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
-
-
 class Disk:
     """The Python files of a project as they are, each listed and read once."""
 

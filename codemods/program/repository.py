@@ -49,12 +49,14 @@ class ModuleName:
 
 
 def project_root(path: Path) -> Path:
-    """The nearest folder above a file that looks like a project; else the file's own folder."""
+    """The nearest folder above a file that looks like a project; else the current one, if the file is below
+    it, or the file's own folder.
+    """
     folder = path.resolve().parent
     for candidate in (folder, *folder.parents):
         if any((candidate / marker).exists() for marker in _MARKERS):
             return candidate
-    return folder
+    return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
 
 
 def module_name(path: Path, root: Path) -> ModuleName:

@@ -33,7 +33,7 @@ def run(program: Callable[[list[str]], int], path: Path) -> tuple[int, dict[str,
 
 def answers(helpers: object) -> list[tuple[str, str, str | None]]:
     assert isinstance(helpers, list)
-    return sorted((helper["qualname"], helper["status"], helper.get("code")) for helper in helpers)
+    return sorted((helper["qualname"], helper["status"], helper["code"]) for helper in helpers)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -45,7 +45,7 @@ def test_the_report_agrees_with_the_lift(program: str, make_tree: Tree) -> None:
     functions = report["functions"]
     assert isinstance(functions, list)
     told = [
-        {"qualname": helper["qualname"], **helper["strategy"]}
+        {**helper, **helper["here"], "code": (helper["here"]["refusal"] or {}).get("code")}
         for function in functions
         for helper in function["helpers"]
     ]

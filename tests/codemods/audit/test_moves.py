@@ -73,7 +73,7 @@ def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
     root = _script(make_tree)
     monkeypatch.chdir(root)
     before = _run(root)
-    assert main(["train.py", "--root", "."]) == 0
+    assert main(["train.py"]) == 0
     (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
     assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
     assert "class Model" in (root / "train_parts.py").read_text()
@@ -85,7 +85,7 @@ def test_each_definition_is_told_with_what_it_needs(
 ) -> None:
     main([str(_script(make_tree) / "train.py"), "--output-format", "json"])
     found = {row["name"]: row for row in json.loads(capsys.readouterr().out)["definitions"]}
-    assert {name: row["moved"] and row["moved"]["status"] for name, row in found.items()} == {
+    assert {name: row["answer"]["status"] for name, row in found.items()} == {
         "logger": "refused",
         "RATE": "moved",
         "EVERY": "moved",
@@ -93,7 +93,7 @@ def test_each_definition_is_told_with_what_it_needs(
         "Model": "moved",
         "evaluate": "moved",
         "told": "refused",
-        "main": None,
+        "main": "kept",
     }
     assert found["Model"]["needs"] == ["RATE"]
     assert (found["evaluate"]["line"], found["evaluate"]["end_line"]) == (17, 18)
@@ -108,7 +108,7 @@ def test_the_way_out_of_a_logger_leads_out(
     assert 'a name of its own, logging.getLogger("train")' in capsys.readouterr().out
     _script(make_tree, SCRIPT.replace("getLogger(__name__)", 'getLogger("train")'))
     before = _run(root)
-    main(["train.py", "--root", "."])
+    main(["train.py"])
     plan = _plan(capsys.readouterr().out)
     assert '"logger"' in plan
     assert '"told"' in plan
@@ -134,17 +134,17 @@ def test_names_that_are_executed_are_named_as_told(
     root = _script(make_tree, settings + listed + body)
     (root / "given.txt").write_text("rate = 0.25")
     monkeypatch.chdir(root)
-    main(["train.py", "--root", "."])
+    main(["train.py"])
     said = capsys.readouterr().out
     assert "no plan: " in said
     assert "write them out" in said
     _script(make_tree, settings + executed + body)
     before = _run(root)
-    main(["train.py", "--root", "."])
+    main(["train.py"])
     assert "exec(text, names)" in capsys.readouterr().out
     _script(make_tree, settings + named + body)
     assert _run(root) == before
-    main(["train.py", "--root", "."])
+    main(["train.py"])
     (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
     assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
     assert _run(root) == before
@@ -155,7 +155,7 @@ def test_a_plan_that_the_project_forbids_is_not_given(
 ) -> None:
     root = _script(make_tree)
     (root / "reader.py").write_text("import train\nprint(dir(train))\n")
-    main([str(root / "train.py"), "--root", str(root)])
+    main([str(root / "train.py")])
     assert "no plan: " in capsys.readouterr().out
 
 
@@ -168,8 +168,10 @@ def test_names_that_are_only_annotated_or_bound_together_are_no_definitions(
     )
     text = f"limit: int\na, b = 1, 2\n{defined}"
     main([str(_script(make_tree, text) / "train.py"), "--output-format", "json"])
-    found = {row["name"]: row["moved"] for row in json.loads(capsys.readouterr().out)["definitions"]}
-    assert {name: moved.get("code") for name, moved in found.items()} == {
+    found = {
+        row["name"]: row["answer"]["refusal"] for row in json.loads(capsys.readouterr().out)["definitions"]
+    }
+    assert {name: refusal and refusal["code"] for name, refusal in found.items()} == {
         "f": "unresolved-global",
         "g": "needs-source",
         "h": None,

@@ -17,19 +17,15 @@ def rendered(root: Path, *options: str) -> str:
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_everything_searched(output_format: str, specimen: Path, snapshot: SnapshotAssertion) -> None:
-    options = ["--root", str(specimen), "--tests", str(specimen / "tests"), "--output-format", output_format]
+    options = ["--tests", str(specimen / "tests"), "--output-format", output_format]
     first = rendered(specimen, *options)
     assert first == snapshot
     assert rendered(specimen, *options) == first
 
 
-def test_the_file_alone(specimen: Path, snapshot: SnapshotAssertion) -> None:
-    assert rendered(specimen) == snapshot
-
-
-def test_json_has_the_same_keys_whether_more_is_searched_or_not(specimen: Path) -> None:
-    options = ["--root", str(specimen), "--tests", str(specimen / "tests")]
+def test_json_has_the_same_keys_whether_tests_are_searched_or_not(specimen: Path) -> None:
+    options = ["--tests", str(specimen / "tests")]
     all_, alone = (json.loads(rendered(specimen, "--output-format", "json", *o)) for o in (options, []))
-    assert all_["version"] == 3
+    assert all_["version"] == 4
     assert all_.keys() == alone.keys()
     assert [f.keys() for f in all_["functions"]] == [f.keys() for f in alone["functions"]]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codemods.audit.build import build_report
-from codemods.audit.report import Capture, FunctionReport, HelperReport, Lifted, Refused, Report
+from codemods.audit.report import Answer, Capture, FunctionReport, HelperReport, Report
 from codemods.program.source import SourceError
 
 Tree = Callable[[dict[str, str]], Path]
@@ -14,7 +14,7 @@ Tree = Callable[[dict[str, str]], Path]
 
 @pytest.fixture
 def report(specimen: Path) -> Report:
-    return build_report(specimen / "src/pkg/loop.py", tests=[specimen / "tests"], root=specimen)
+    return build_report(specimen / "src/pkg/loop.py", tests=[specimen / "tests"])
 
 
 def helper(report: Report, name: str) -> HelperReport:
@@ -32,7 +32,6 @@ def one(make_tree: Tree, text: str) -> FunctionReport:
 
 def test_how_captures_are_bound(report: Report) -> None:
     assert capture(report, "make", "create").bound_as == "import"
-    assert capture(report, "make", "create").origin == "pkg.model.create"
     assert capture(report, "make", "envs").bound_as == "parameter"
     assert capture(report, "note", "scores").bound_as == "local"
     assert capture(report, "report", "note").bound_as == "helper"
@@ -44,27 +43,24 @@ def test_uses_of_helpers(report: Report) -> None:
     assert len(helper(report, "later").values) == 1
 
 
-def test_strategies(report: Report) -> None:
-    assert isinstance(helper(report, "make").strategy, Refused)
-    assert helper(report, "note").strategy == Lifted(("scores",))
-    assert helper(report, "report").strategy == Lifted(("scores", "n", "options"))
-    fence = helper(report, "fence").strategy
-    assert isinstance(fence, Refused)
-    assert fence.code == "maybe-unbound"
+def test_answers(report: Report) -> None:
+    assert helper(report, "note").here == Answer("lifted", ("scores",))
+    assert helper(report, "report").here == Answer("lifted", ("scores", "n", "options"))
+    refusal = helper(report, "fence").here.refusal
+    assert refusal is not None
+    assert refusal.code == "maybe-unbound"
 
 
 def test_a_seam_is_passed_when_its_reader_moves(report: Report) -> None:
-    note = helper(report, "note").moved
-    assert isinstance(note, Lifted)
-    assert "get_hub" in note.passed
+    assert "get_hub" in helper(report, "note").elsewhere.passed
 
 
 def test_seams_and_their_readers(report: Report) -> None:
     (train,) = report.functions
     assert train.seams is not None
-    assert [(seam.name, seam.rebinds, seam.read_by) for seam in train.seams] == [
-        ("amp.autocast", False, ("train.fence",)),
-        ("get_hub", True, ("train.note",)),
+    assert [(seam.name, seam.read_by) for seam in train.seams] == [
+        ("amp.autocast", ("train.fence",)),
+        ("get_hub", ("train.note",)),
     ]
     assert train.seams[1].places[0].test == "test_hub"
     assert report.other_seams is not None
@@ -75,7 +71,7 @@ def test_what_was_not_searched_is_not_empty(specimen: Path) -> None:
     report = build_report(specimen / "src/pkg/loop.py")
     (train,) = report.functions
     assert (report.module, report.path) == ("pkg.loop", "src/pkg/loop.py")
-    assert (train.seams, report.other_seams, report.tried) == (None, None, False)
+    assert (train.seams, report.other_seams) == (None, None)
 
 
 def test_lines_of_a_function_without_its_helpers(make_tree: Tree) -> None:
@@ -90,7 +86,7 @@ def test_lines_of_a_function_without_its_helpers(make_tree: Tree) -> None:
             return 1
         """,
     )
-    assert (function.lines, function.own_lines) == (6, 2)
+    assert function.own_lines == 2
     assert [h.qualname for h in function.helpers] == ["outer.h", "outer.h.deeper"]
 
 
