@@ -66,7 +66,7 @@ def unobserved(run: Run, root: Path) -> Clock:
         variables = environment(run, root=root, observe={**settings(run, folder), "observe": False})
         clock, begun = Clock(), time.monotonic()
         with child_cpu(clock):
-            execute(run, argv, root=root, variables=variables, folder=folder, outputs=outputs)
+            execute(run, argv, root=root, variables=variables, folder=folder)
         clock.seconds = time.monotonic() - begun
         clocks = [json.loads(path.read_text()) for path in folder.glob("clock-*.json")]
         # What launches ranks takes no step.
