@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import click
@@ -57,14 +56,12 @@ def list_command(root: Path | None) -> int:
     type=click.Path(path_type=Path),
     help="The trace goes to OUT/RUN; that of a command to OUT.",
 )
-@click.option("--dense", metavar="A:B", help="Keep every tensor of optimizer steps A to B-1.")
 @click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
 def record(
     names: tuple[str, ...],
     root: Path | None,
     data: Path | None,
     out: Path | None,
-    dense: str | None,
     renew: bool,
 ) -> int:
     """Run and keep the trace, or renew the golden.
@@ -73,25 +70,21 @@ def record(
     """
     program = given(root=root, data=data, names=names)
     if program is not None:
-        return _record_program(*program, data=data, out=out, dense=dense, renew=renew)
+        return _record_program(*program, data=data, out=out, renew=renew)
     if not names:
         raise UnusableInput("name a run, or give a command: golden record -o DIR -- python train.py")
     root = root or find_root(Path.cwd())
     runs = [find_run(name, root) for name in names]
     if renew:
         refuse_under_ci()
-        if data or dense:
-            raise UnusableInput("--update records a run as it stands: leave out --data and --dense")
+        if data:
+            raise UnusableInput("--update records a run as it stands: leave out --data")
         return _update(runs, root, out)
     if out is None:
         raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
-    steps = _range(dense) if dense else None
     for run in runs:
         progress.say(f"{run.name}: running")
-        folder = out / run.name
-        trace = record_run(
-            run, root=root, out=folder, data=run.data_folder(data), dense=steps, label=run.name
-        )
+        trace = record_run(run, root=root, out=out / run.name, data=run.data_folder(data), label=run.name)
         click.echo(_recorded(run, trace))
     return ExitCode.IDENTICAL
 
@@ -102,9 +95,7 @@ def _recorded(run: Run, trace: Trace) -> str:
     return f"{run.name}: {amounts} -> {trace.folder}"
 
 
-def _record_program(
-    run: Run, root: Path, *, data: Path | None, out: Path | None, dense: str | None, renew: bool
-) -> int:
+def _record_program(run: Run, root: Path, *, data: Path | None, out: Path | None, renew: bool) -> int:
     if renew:
         raise UnusableInput(
             "a command has no golden; make a run file of it with `golden init NAME -- COMMAND`"
@@ -112,10 +103,7 @@ def _record_program(
     if out is None:
         raise UnusableInput("say where the trace goes with -o DIR")
     progress.say(f"{run.name}: running")
-    steps = _range(dense) if dense else None
-    trace = record_run(
-        run, root=root, out=out, data=folder_of_program(run, data), dense=steps, label=str(out)
-    )
+    trace = record_run(run, root=root, out=out, data=folder_of_program(run, data), label=str(out))
     click.echo(_recorded(run, trace))
     for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
         click.echo(line)
@@ -154,15 +142,6 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
     for path in unused(root):
         click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")
     return worst(codes)
-
-
-def _range(text: str) -> range:
-    first, _, last = text.partition(":")
-    with contextlib.suppress(ValueError):
-        found = range(int(first), int(last) if last else int(first) + 1)
-        if found and found.start >= 0:
-            return found
-    raise UnusableInput(f"--dense {text}: give a step or a range of steps, such as 14 or 10:20")
 
 
 _LEAVE_OUT = (

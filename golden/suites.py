@@ -144,7 +144,7 @@ def ab_command(
                 f"the working tree has {edits} uncommitted changes, which are part of what is compared"
             )
         results = [
-            compare_run(run, versions, folder, data=given_data, workers=workers or 1, dense=closely)
+            compare_run(run, versions, folder, data=given_data, workers=workers or 1, localizing=closely)
             for run in runs
         ]
     reached = _tell_all(since)

@@ -57,7 +57,7 @@ class Versions:
 
 
 def compare_run(
-    run: Run, versions: Versions, folder: Path, *, data: Path | None, workers: int, dense: bool
+    run: Run, versions: Versions, folder: Path, *, data: Path | None, workers: int, localizing: bool
 ) -> Result:
     """Compare one run of two versions, and say what came of it; an error is one of this run only."""
     begun = time.monotonic()
@@ -81,7 +81,7 @@ def compare_run(
         click.echo(text)
         for note in unmatched(result.left):
             progress.say(f"note: {note}")
-        if dense and isinstance(result.comparison, Different):
+        if localizing and isinstance(result.comparison, Different):
             _localize(result, left, right, place, given)
     except GoldenError as error:
         code, text, tolerated = error.code, f"golden: {error}", False

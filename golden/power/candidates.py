@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,6 @@ import xxhash
 
 from golden.power.mistakes import Mistake, mistakes
 from golden.power.reference import Reference
-from golden.power.same import same_program
 from golden.reach.changed import compiled
 
 
@@ -18,13 +18,11 @@ from golden.reach.changed import compiled
 class Candidates:
     """Mistakes in drawn order; ``unreached`` counts those on lines that no run executes.
 
-    ``lines`` are the lines of files where one can be planted and no run comes by; ``idle`` are files of
-    which no line runs.
+    ``idle`` are files of which no line runs.
     """
 
     found: tuple[Mistake, ...]
     unreached: int
-    lines: Mapping[str, tuple[int, ...]]
     idle: tuple[str, ...]
 
 
@@ -41,7 +39,6 @@ def candidates(
     found: list[Mistake] = []
     unreached = 0
     idle: list[str] = []
-    lines: dict[str, set[int]] = {}
     for path in files:
         if touched is None and not any(each.reached.files.get(path) for each in references):
             idle.append(path)
@@ -56,11 +53,8 @@ def candidates(
                 found.append(replace(mistake, runs=runs))
             else:
                 unreached += 1
-                lines.setdefault(path, set()).add(mistake.first)
     found.sort(key=lambda each: xxhash.xxh3_64_hexdigest(f"draw {each.name}".encode()))
-    return Candidates(
-        tuple(found), unreached, {path: tuple(sorted(at)) for path, at in lines.items()}, tuple(idle)
-    )
+    return Candidates(tuple(found), unreached, tuple(idle))
 
 
 def real(root: Path, drawn: Sequence[Mistake]) -> Iterator[tuple[Mistake, bool]]:
@@ -82,3 +76,13 @@ def real(root: Path, drawn: Sequence[Mistake]) -> Iterator[tuple[Mistake, bool]]
             mistake,
             fresh and code is not None and before is not None and not same_program(before, code),
         )
+
+
+def same_program(left: types.CodeType, right: types.CodeType) -> bool:
+    """Whether two files have the same instructions and constants; lines and columns mean nothing here."""
+    return _without_places(left) == _without_places(right)
+
+
+def _without_places(code: types.CodeType) -> types.CodeType:
+    constants = tuple(_without_places(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_consts=constants, co_linetable=b"", co_firstlineno=1)

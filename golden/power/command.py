@@ -8,10 +8,9 @@ import click
 
 from esper_harness.report.plain import visible
 from golden.check.progress import progress
-from golden.check.shard import parse_shard
 from golden.power.measure import measure
 from golden.power.plan import Plan, Request
-from golden.power.result import FILE, Power, merged, write
+from golden.power.result import FILE, write
 from golden.power.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
 from golden.trace.errors import ExitCode, UnusableInput
@@ -37,16 +36,7 @@ _path = click.Path(path_type=Path)
     type=click.IntRange(min=1),
     help="How many programs run at a time; one per core by default.",
 )
-@click.option("--shard", "part", metavar="I/N", help="Every N-th mutant, for one of N machines.")
-@click.option("--merge", "merging", is_flag=True, help="Put together the results of shards, which PATHS are.")
-@click.option(
-    "-o",
-    "--output",
-    "--out",
-    "out",
-    type=_path,
-    help="Keep results here; the same command goes on where it ended.",
-)
+@click.option("-o", "--output", "--out", "out", type=_path, help=f"Write {FILE} to this folder.")
 def mutate_command(
     paths: tuple[Path, ...],
     root: Path | None,
@@ -55,8 +45,6 @@ def mutate_command(
     minutes: float,
     most: int | None,
     workers: int | None,
-    part: str | None,
-    merging: bool,
     out: Path | None,
 ) -> int:
     """Make small mistakes in lines that golden runs execute, and count those that the runs kill.
@@ -66,30 +54,21 @@ def mutate_command(
     from itself.
     """
     root = root or find_root(Path.cwd())
-    if merging:
-        if not paths:
-            raise UnusableInput("name the folders of the shards' results")
-        return _finish(merged(paths), out=None)
     if not paths and base is None:
         raise UnusableInput("say where: name files or folders, or a change with --base REF")
     request = Request(
         runs=find_runs(names, root),
         paths=[_below(path, root) for path in paths],
         base=base,
-        shard=parse_shard(part) if part else (1, 1),
         most=most,
         minutes=minutes or None,
         workers=workers,
-        kept=out,
     )
 
     def begin(plan: Plan) -> None:
         click.echo("\n".join(plan_lines(plan)))
 
-    return _finish(measure(root, request, say=progress.say, begin=begin), out=out)
-
-
-def _finish(found: Power, *, out: Path | None) -> int:
+    found = measure(root, request, say=progress.say, begin=begin)
     for line in result_lines(found):
         click.echo(visible(line))
     if out is not None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from golden.power.kept import Kept
 from golden.power.mistakes import Mistake
 from golden.power.plan import NothingChanged, Plan, Request, Wanted, make_plan
 from golden.power.result import Planted, Power, RunTold, told
@@ -51,27 +50,21 @@ def measure(
         def each(number: int, planted: Planted) -> None:
             say(planted_line(number, len(plan.drawn), planted))
 
-        return _carry_out(plan, trees, Kept(asked.kept, plan.state), out=scratch, each=each)
+        return _carry_out(plan, trees, out=scratch, each=each)
 
 
-def _carry_out(
-    plan: Plan, trees: Trees, kept: Kept, *, out: Path, each: Callable[[int, Planted], None]
-) -> Power:
+def _carry_out(plan: Plan, trees: Trees, *, out: Path, each: Callable[[int, Planted], None]) -> Power:
     """Plant what is planned. ``each`` is told how many are done, and what came of one."""
     wanted, asked = plan.wanted, plan.wanted.asked
     deadline = None if asked.minutes is None else time.monotonic() + asked.minutes * 60
 
     def one(mistake: Mistake) -> Planted | None:
-        if (before := kept.known(mistake)) is not None:
-            return before
         if deadline is not None and time.monotonic() > deadline:
             return None
         runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
         with trees.lent() as tree:
             answers = plant(mistake, runs, tree, out=out / "planted")
-        planted = told(mistake, answers)
-        kept.keep(planted)
-        return planted
+        return told(mistake, answers)
 
     found: dict[str, Planted] = {}
     with ThreadPoolExecutor(max_workers=wanted.workers) as pool:
@@ -86,14 +79,11 @@ def _carry_out(
                 future.cancel()
     reaches = {name: sum(name in m.runs for m in plan.candidates.found) for name in plan.references}
     return Power(
-        state=plan.state,
         base=asked.base,
         possible=len(plan.candidates.found),
         unreached=plan.candidates.unreached,
-        silent=dict(plan.candidates.lines),
         idle=plan.candidates.idle,
         equivalent=plan.equivalent,
-        shard=asked.shard,
         planned=len(plan.drawn),
         runs=tuple(
             RunTold(name=name, seconds=round(each.seconds, 1), reaches=reaches[name])

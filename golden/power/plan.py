@@ -8,7 +8,6 @@ from pathlib import Path
 
 from golden.check.ab import Notify
 from golden.power.candidates import Candidates, candidates, real
-from golden.power.kept import state_of
 from golden.power.mistakes import Mistake
 from golden.power.reference import Reference, references
 from golden.power.trees import Trees
@@ -25,11 +24,9 @@ class Request:
         runs: the golden runs.
         paths: files and folders, relative to the tree; none for all of it.
         base: a git ref: only statements that the working tree changed since.
-        shard: which part of all mistakes, of how many.
         most: how many at most.
         minutes: for how long mistakes are begun; None for no limit.
         workers: how many programs run at a time; None for one per core.
-        kept: a folder for results, from which the same request goes on.
         recorded: traces of the unchanged program that are there already, by run, with the lines that ran of
             all files where mistakes may be planted.
     """
@@ -37,11 +34,9 @@ class Request:
     runs: Sequence[Run]
     paths: Sequence[str] = ()
     base: str | None = None
-    shard: tuple[int, int] = (1, 1)
     most: int | None = None
     minutes: float | None = 10.0
     workers: int | None = None
-    kept: Path | None = None
     recorded: Mapping[str, Trace] = field(default_factory=dict)
 
 
@@ -76,7 +71,6 @@ class Plan:
     drawn: tuple[Mistake, ...]
     equivalent: int
     seconds: float
-    state: str
 
 
 def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Plan:
@@ -101,11 +95,8 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
             f"no mistake can be planted in {where} that these runs execute "
             f"({possible.unreached} on lines that none executes)"
         )
-    part, parts = asked.shard
     by_name = {each.run.name: each for each in found}
-    drawn, equivalent, seconds = _draw(wanted, root, possible.found[part - 1 :: parts], by_name)
-    told_of = [each.identity for each in found]
-    return Plan(wanted, by_name, possible, drawn, equivalent, seconds, state_of(root, trees.files, told_of))
+    return Plan(wanted, by_name, possible, *_draw(wanted, root, possible.found, by_name))
 
 
 def _draw(

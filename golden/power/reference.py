@@ -28,11 +28,6 @@ class Reference:
     reached: Reached
     seconds: float
 
-    @property
-    def identity(self) -> str:
-        """What was run, and on what machine."""
-        return f"{self.run.name} {self.run.definition()} {sorted(self.trace.about.fingerprint.items())}"
-
 
 def references(
     runs: Sequence[Run],

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from golden.check.fixtures import write_whole
 from golden.power.mistakes import Mistake
 from golden.power.trial import Answer
-from golden.trace.errors import UnusableInput
 
 FILE = "mutants.json"
 # Of the normal distribution, for 95 %.
@@ -93,28 +92,22 @@ class Power(_Table):
 
     Attributes:
         format: of this document.
-        state: a digest of the program, the runs and the machine; results of another one mean nothing here.
         base: the git ref whose changes count; null for whole files.
         possible: how many mistakes can be planted on lines that the runs execute.
         unreached: how many only on lines that none executes.
-        silent: of files, the lines of those.
         idle: files of which no line runs; what could be planted in them is not counted.
         equivalent: how many of those drawn make the same program, or one that was drawn already.
-        shard: which part of them, of how many.
         planned: how many were to be tried; fewer are there where time ran out.
         runs: the golden runs.
         planted: what was tried.
     """
 
     format: Literal[1] = 1
-    state: str
     base: str | None
     possible: int
     unreached: int
-    silent: dict[str, tuple[int, ...]]
     idle: tuple[str, ...]
     equivalent: int
-    shard: tuple[int, int]
     planned: int
     runs: tuple[RunTold, ...]
     planted: tuple[Planted, ...]
@@ -167,43 +160,6 @@ def interval(noticed: int, tried: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def read(path: Path) -> Power:
-    """A result that was written. Raises `UnusableInput`."""
-    if path.is_dir() and not (path / FILE).exists():
-        raise UnusableInput(f"no {FILE} in {path}: run `golden mutate` with -o DIR")
-    path = path / FILE if path.is_dir() else path
-    try:
-        return Power.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnusableInput(f"{path}: {error.strerror}") from None
-    except (ValueError, ValidationError) as error:
-        raise UnusableInput(f"{path} is no result of golden mutate: {str(error).splitlines()[0]}") from None
-
-
 def write(path: Path, power: Power) -> None:
     """Write a result, whole or not at all."""
     write_whole(path, power.model_dump_json(indent=1) + "\n")
-
-
-def merged(paths: Iterable[Path]) -> Power:
-    """The results of shards put together. Raises `UnusableInput` where they are not of one whole."""
-    found = [(path, read(path)) for path in paths]
-    first_path, first = found[0]
-    for path, each in found[1:]:
-        if (each.state, each.base, each.possible) != (first.state, first.base, first.possible):
-            raise UnusableInput(f"{path} and {first_path} are not of one program, change and machine")
-        if each.shard[1] != first.shard[1]:
-            raise UnusableInput(f"{path} and {first_path} are not shards of one whole")
-    parts = sorted(each.shard[0] for _, each in found)
-    if parts != list(range(1, first.shard[1] + 1)):
-        raise UnusableInput(
-            f"shards {', '.join(map(str, parts))} of {first.shard[1]} are there: name each one once"
-        )
-    return first.model_copy(
-        update={
-            "shard": (1, 1),
-            "equivalent": sum(each.equivalent for _, each in found),
-            "planned": sum(each.planned for _, each in found),
-            "planted": tuple(planted for _, each in found for planted in each.planted),
-        }
-    )

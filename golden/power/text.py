@@ -15,12 +15,11 @@ def plan_lines(plan: Plan) -> list[str]:
     """What is going to be done."""
     found, drawn = plan.candidates, plan.drawn
     files = len({mistake.path for mistake in found.found})
-    part, parts = plan.wanted.asked.shard
     how = "all" if len(drawn) + plan.equivalent == len(found.found) else f"{len(drawn)}, drawn by chance,"
     lines = [
         f"plan: {len(found.found):,} mutants in {_files(files)}, on lines that "
         f"{_runs(plan)} execute{'s' if len(plan.references) == 1 else ''}",
-        f"  {how} are tried{f' in shard {part} of {parts}' if parts > 1 else ''}: about {len(drawn)} runs, "
+        f"  {how} are tried: about {len(drawn)} runs, "
         f"{_minutes(plan.seconds)} with {plan.wanted.workers} at a time, more where several runs reach it",
     ]
     if plan.equivalent:
@@ -94,7 +93,7 @@ def result_lines(power: Power) -> Iterator[str]:
             f"it executes the lines of {run.reaches:,} of {power.possible:,}"
         )
     if power.unreached:
-        yield f"  on lines that no run executes: {power.unreached:,} more, in {_files(len(power.silent))}"
+        yield f"  on lines that no run executes: {power.unreached:,} more"
     if power.idle:
         yield f"  {_files(len(power.idle))} of which no line runs: {_names(power.idle)}"
     missed = power.missed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from golden.trace.numbers import readable
 from golden.trace.trace import KINDS, Trace
 
 _AROUND = 3
-_STEPS_AFTER = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +101,13 @@ def around(report: RunReport) -> tuple[AroundRow, ...]:
     return tuple(rows)
 
 
-def missing_values(report: RunReport) -> str | None:
-    """The command that would keep the tensors of the first divergence; None where both sides kept them."""
+def lacks_values(report: RunReport) -> bool:
+    """Whether the tensors of the first divergence are known by their digests only."""
     found = report.divergences[0] if report.divergences else None
     if not isinstance(found, StepDivergence):
-        return None
+        return False
     lane = next(lane for lane in report.lanes if lane.stream == found.stream)
     pair = lane.pairs[found.step]
     if pair.left is None or pair.right is None or not any(kind in KINDS for kind in pair.kinds):
-        return None
-    kept = lane.left.dense_file(pair.left.number) and lane.right.dense_file(pair.right.number)
-    return None if kept else dense_command(report.name, found.number)
-
-
-def dense_command(run: str, first: int) -> str:
-    """The command that keeps the tensors around a step of the whole run."""
-    steps = f"{max(0, first - 2)}:{first + _STEPS_AFTER}"
-    return f"golden record {shlex.quote(run)} --dense {steps} -o OUT"
+        return False
+    return not (lane.left.dense_file(pair.left.number) and lane.right.dense_file(pair.right.number))

@@ -8,8 +8,7 @@ from typing import Any
 from golden.compare.outcome import Different, Identical, NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, Told, around, dense_command, missing_values
-from golden.report.growth import Growth, growths
+from golden.report.build import RunReport, Told, around, lacks_values
 from golden.report.headlines import headline
 from golden.report.templates import template
 from golden.report.text import describe, env_line, gaps, placed, size_text, tolerance_lines
@@ -17,7 +16,6 @@ from golden.trace.errors import ExitCode
 
 _RESTS = 60
 _LANES = 60
-_FEW = 2
 
 
 def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
@@ -52,7 +50,6 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
     judged = not isinstance(found, NotComparable)
     first, *details = placed(describe(report.divergences[0]), found) if report.divergences else [""]
     rest = placed([describe(each)[0] for each in report.divergences[1:]], found)
-    drift, left_out = growths(report.lanes)
     return {
         **head,
         "reason": found.reason if isinstance(found, NotComparable) else "",
@@ -63,14 +60,12 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "details": details,
         "closely": report.closely,
         "around": around(report),
-        "missing": missing_values(report),
+        "lacks_values": lacks_values(report),
         "rest": rest[:_RESTS],
         "rest_left_out": max(0, len(rest) - _RESTS),
         "envs": env_line(found.envs) if not isinstance(found, NotComparable) and found.envs else "",
         "lanes": _lane_rows(report)[:_LANES] if judged else [],
         "lanes_left_out": max(0, len(report.lanes) - _LANES),
-        "plots": [_plot(growth, report) for growth in drift],
-        "plots_left_out": left_out,
         "sides": _sides(report),
     }
 
@@ -98,22 +93,6 @@ def _lane_rows(report: RunReport) -> list[tuple[str, int, str]]:
         fate = "identical" if lane.first is None else f"differs from step {lane.first}"
         rows.append((title, len(lane.pairs), fate))
     return rows if len(rows) <= _LANES else sorted(rows, key=lambda row: row[2] == "identical")
-
-
-def _plot(growth: Growth, report: RunReport) -> dict[str, Any]:
-    """One stream's drawing, and in words what of it is known."""
-    said = []
-    if growth.total > growth.kept:
-        of = f"{growth.kept:,} of the {growth.total:,}"
-        said.append(f"Both sides kept the tensors of {of} steps whose tensors differ; others have no point.")
-    if growth.stride > 1:
-        said.append(f"Every {growth.stride}th step is read.")
-    return {
-        "growth": growth,
-        "drawn": len(growth.steps) > _FEW and bool(growth.lines),
-        "said": " ".join(said),
-        "command": dense_command(report.name, growth.number) if growth.kept < growth.total else "",
-    }
 
 
 def _sides(report: RunReport) -> list[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
+from golden.record import find_run, record_run
 from tests.golden.project import RUN, TRAIN, Project
 
 
@@ -30,8 +31,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
             (folder / "golden" / "runs").mkdir(parents=True)
             (folder / "train.py").write_text(TRAIN)
             (folder / "golden" / "runs" / "train.toml").write_text(RUN)
-            options = ["--root", str(folder), "-o", str(folder / "out"), "--dense", "0:99"]
-            assert main(["record", "train", *options]) == 0
+            record_run(find_run("train", folder), root=folder, out=trace, dense=range(100), label="train")
         return trace
 
     return get

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
+from golden.record import find_run, record_run
 
 TRAIN = """
 import json, sys, time
@@ -119,8 +120,9 @@ class Project:
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
 
-    def record(self, out: str, *options: str) -> Path:
-        """Record the run `train`; the folder of its trace."""
-        result = self.golden("record", "train", "--root", self.root, "-o", self.root / out, *options)
-        assert result.code == 0, result
-        return self.root / out / "train"
+    def record(self, out: str, *, dense: bool = False) -> Path:
+        """Record the run `train`, with every tensor of every step if ``dense``; the folder of its trace."""
+        steps = range(100) if dense else None
+        folder = self.root / out / "train"
+        record_run(find_run("train", self.root), root=self.root, out=folder, dense=steps, label="train")
+        return folder

@@ -220,10 +220,10 @@ def test_nan_is_compared_by_its_bits_and_named(project: Project) -> None:
     """In a tensor, in a loss and in an event: equal NaNs are equal, others are reported as such."""
     poison = "host[0].weight.data[0, 0] = float('nan') if (env, step) == (1, 3) else host[0].weight[0, 0]"
     project.edit("BEFORE STEP", f"with torch.no_grad(): {poison}")
-    left = project.record("left", "--dense", "0:99")
-    assert project.golden("diff", left, project.record("right", "--dense", "0:99")).code == 0
+    left = project.record("left", dense=True)
+    assert project.golden("diff", left, project.record("right", dense=True)).code == 0
     project.script((project.root / "train.py").read_text().replace("float('nan') if", "-0.0 if"))
-    result = project.golden("diff", left, project.record("other", "--dense", "0:99"))
+    result = project.golden("diff", left, project.record("other", dense=True))
     assert result.code == 1
     assert (
         "step 3 of env 1, Sequential (step 10 overall, SGD): parameter 0.weight: 1 of 32 elements"
@@ -273,15 +273,10 @@ def test_diff_of_what_is_no_trace(project: Project) -> None:
     assert "is not a trace" in refused(project, 2, "diff", project.root, project.root)
 
 
-def test_what_would_keep_or_compare_nothing(project: Project) -> None:
+def test_nothing_can_go_to_the_device(project: Project) -> None:
     project.plain()
-    common = ("train", "--root", project.root, "-o", project.root / "out")
-    for steps in ("5:2", "3:3", "-3", "x"):
-        assert "give a step or a range of steps" in refused(project, 2, "record", *common, "--dense", steps)
     line = refused(project, 4, "verify", "--root", project.root, "--device", "cuda")
     assert "no run has {device} in its command, so none can go to cuda" in line
-    line = refused(project, 2, "mutate", "--root", project.root, "--merge", project.root)
-    assert f"no mutants.json in {project.root}: run `golden mutate` with -o DIR" in line
 
 
 def test_damaged_trace(project: Project) -> None:

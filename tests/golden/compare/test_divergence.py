@@ -13,7 +13,7 @@ from tests.golden.project import RUN, Project
 
 
 def diff(project: Project, reference: Callable[[], Path], code: int = 1) -> str:
-    changed = project.record("changed", "--dense", "0:99")
+    changed = project.record("changed", dense=True)
     result = project.golden("diff", reference(), changed)
     assert result.code == code, result.out
     return result.out
@@ -31,7 +31,7 @@ def test_unchanged_script_is_identical_and_says_what_was_compared(
 def test_one_bit_of_one_optimizer_state(project: Project) -> None:
     """With digests made where the tensors are, as on a GPU."""
     project.run_file(RUN.replace('"{out}"]', '"{out}", "steps=16"]') + '\n[observe]\ndigests = "device"\n')
-    before = project.record("before", "--dense", "0:99")
+    before = project.record("before", dense=True)
     assert '["2.weight","float32",[2,8],"sums"]' in (before / "rank-0" / "steps.jsonl").read_text()
     flip = "optimizer.state[host[2].weight]['momentum_buffer'].view(torch.int32)[1, 3:4].bitwise_xor_(1)"
     # The hook of the optimizer itself runs before the observer's, within the step.
@@ -39,7 +39,7 @@ def test_one_bit_of_one_optimizer_state(project: Project) -> None:
         "BEFORE STEP",
         f"(env, step) == (2, 14) and optimizer.register_step_post_hook(lambda *_: {flip} and None)",
     )
-    result = project.golden("diff", before, project.record("after", "--dense", "0:99"))
+    result = project.golden("diff", before, project.record("after", dense=True))
     assert result.code == 1
     first = result.out.splitlines()[1]
     assert first.startswith(

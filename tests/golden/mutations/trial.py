@@ -6,16 +6,18 @@ import dataclasses
 import json
 import re
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import xxhash
 
 from golden.check.properties import Recordings, judge_property
 from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.outcome import Divergence, EventChange
 from golden.compare.summaries import compare_summaries
-from golden.power.kept import Kept, state_of
 from golden.power.reference import Reference
 from golden.power.result import Planted, told
 from golden.power.trees import Tree, Trees
@@ -65,13 +67,21 @@ class Laboratory:
     def __init__(self, folder: Path, trees: Trees) -> None:
         self._folder = folder
         self._trees = trees
-        files = [name for name in trees.files if name.startswith(_PROGRAM)]
-        self._state = state_of(REPOSITORY, files, [_run(name).definition() for name in TRAINER_RUNS])
-        self._kept = Kept(folder, self._state)
+        digest = xxhash.xxh3_64()
+        for name in trees.files:
+            if name.startswith(_PROGRAM) and name.endswith(".py"):
+                digest.update((REPOSITORY / name).read_bytes())
+        for name in TRAINER_RUNS:
+            digest.update(_run(name).definition())
+        self._state = digest.hexdigest()
+        self._file = folder / f"planted-{self._state}.jsonl"
+        self._lock = threading.Lock()
+        lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
+        self._kept = {planted.name: planted for planted in map(Planted.model_validate_json, lines)}
 
     def known(self, mutation: Mutation) -> Trial | None:
         """The trial of a change, if it was tried on the trainer and the runs as they are."""
-        planted = self._kept.known(mutation.mistake(REPOSITORY))
+        planted = self._kept.get(mutation.mistake(REPOSITORY).name)
         return None if planted is None else _trial(mutation, planted)
 
     def try_out(self, mutation: Mutation) -> Trial:
@@ -80,7 +90,10 @@ class Laboratory:
         runs = map(self.reference, mistake.runs)
         with self._trees.lent() as tree, tempfile.TemporaryDirectory(prefix="mutation-") as out:
             planted = told(mistake, plant(mistake, runs, tree, out=Path(out), judge=_located))
-        self._kept.keep(planted)
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(planted.model_dump_json() + "\n")
         return _trial(mutation, planted)
 
     def reference(self, name: str) -> Reference:

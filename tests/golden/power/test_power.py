@@ -1,4 +1,4 @@
-"""The command on small programs: what is noticed, what is not, what may not be touched, going on, shards."""
+"""The command on small programs: what is noticed, what is not, what may not be touched."""
 
 from __future__ import annotations
 
@@ -108,37 +108,6 @@ def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> N
     assert "FileExistsError" not in result.out + result.err
 
 
-def test_it_goes_on_where_it_was_stopped(small: Project, tmp_path: Path) -> None:
-    work, out = small.root / "work.py", tmp_path / "results"
-    assert power(small, work, "--mutants", "2", "-o", out).code == 0
-    [kept] = out.glob("planted-*.jsonl")
-    first = kept.read_text()
-    # A line that was cut off by the end of the process is tried again.
-    kept.write_text(first[:-10])
-    assert power(small, work, "-o", out).code == 0
-    assert kept.read_text().startswith(first.splitlines(keepends=True)[0])
-    assert len(kept.read_text().splitlines()) == 5
-    # Results of another program are of no use, and stay where they are.
-    small.script(WORK.replace("7", "8"), "work.py")
-    assert power(small, work, "--mutants", "1", "-o", out).code == 0
-    assert len(list(out.glob("planted-*.jsonl"))) == 2
-    kept.write_text("nonsense\n")
-    small.script(WORK, "work.py")
-    result = power(small, work, "-o", out)
-    assert (result.code, "is damaged" in result.err) == (2, True)
-
-
-def test_shards_come_to_the_whole(small: Project, tmp_path: Path) -> None:
-    work = small.root / "work.py"
-    for part in (1, 2):
-        assert power(small, work, "--shard", f"{part}/2", "-o", tmp_path / str(part)).code == 0
-    result = power(small, "--merge", tmp_path / "1", tmp_path / "2")
-    assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
-    for folders in ([tmp_path / "1"], [tmp_path / "1", tmp_path / "1"]):
-        result = power(small, "--merge", *folders)
-        assert (result.code, "name each one once" in result.err) == (2, True)
-
-
 def test_only_what_a_change_touched(small: Project) -> None:
     def git(*arguments: str) -> None:
         subprocess.run(
@@ -167,9 +136,6 @@ def test_only_what_a_change_touched(small: Project) -> None:
         (WORK, ["elsewhere.py"], 2, "is not in"),
         (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
         (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
-        (WORK, ["--merge"], 2, "name the folders of the shards' results"),
-        (WORK, ["--merge", "{root}"], 2, "no mutants.json in"),
-        (WORK, ["--merge", "{root}/work.py"], 2, "is no result of golden mutate"),
         ("fit = str\n", ["{root}/work.py"], 4, "no mistake can be planted in lines that these runs execute"),
         ("import os\nfit = lambda n: os.getpid()\n", ["{root}/work.py"], 4, "train differs from itself"),
         ("fit = 1 / 0\n", ["{root}/work.py"], 3, "ZeroDivisionError"),

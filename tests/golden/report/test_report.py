@@ -57,10 +57,6 @@ class Page(HTMLParser):
         """The text with single spaces."""
         return " ".join(self.text.split())
 
-    def labels(self) -> list[str]:
-        """What stands in place of each picture."""
-        return [attrs["aria-label"] for _, attrs in self.elements if attrs.get("role") == "img"]
-
 
 def report(left: Path, right: Path, out: Path, code: int = 1) -> Page:
     assert main(["report", str(left), str(right), "--html", str(out)]) == code
@@ -81,33 +77,27 @@ def test_a_planted_change_in_a_real_run(
     project: Project, reference: Callable[[], Path], tmp_path: Path
 ) -> None:
     project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
-    changed = project.record("changed", "--dense", "0:99")
+    changed = project.record("changed", dense=True)
     page = report(reference(), changed, tmp_path / "page.html")
     assert "step 2 of env 1, Sequential (step 7 overall, SGD): gradient 0.bias: 1 of 8 elements" in page.said
     assert "last identical: step 1 of env 1, Sequential" in page.said
     assert re.search(r"env 0, Sequential \d identical", page.said)
     assert re.search(r"env 1, Sequential \d differs from step 2", page.said)
-    assert any(label.startswith("Largest distance: loss ") for label in page.labels())
 
 
-def test_first_divergence_strips_growth_and_events(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_first_divergence_models_and_events(pair: tuple[Path, Path], tmp_path: Path) -> None:
     page = report(*pair, tmp_path / "page.html")
     assert "env 1 diverges at step 3; env 0 is identical" in page.said
     assert "4 of 4 elements, up to 12 ulps" in page.said
     assert "env 0, Host 6 identical env 1, Host 6 differs from step 3" in page.said
     assert "event 7 (step) of env 1: field loss: 8.0 -> 8.5" in page.said
-    drawn = Counter(tag for tag, _ in page.elements)
-    assert drawn["polyline"] > 1
-    assert drawn["figcaption"] == 1
 
 
 def test_values_that_were_not_kept(tmp_path: Path) -> None:
     left = write_trace(tmp_path / "a")
     page = report(left, write_trace(tmp_path / "b", change={(1, 3): 2.0}), tmp_path / "page.html")
     assert "how many elements differ and by how many ulps is not known" in page.said
-    assert "golden record train --dense 5:27 -o OUT" in page.said
-    assert "Both sides kept the tensors of 0 of the 3 steps whose tensors differ" in page.said
-    assert "loss 8,388,608 ulps at step 3" in page.said
+    assert "golden ab --localize keeps them." in page.said
 
 
 def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
@@ -140,7 +130,6 @@ def test_missing_extra_and_moved_events(tmp_path: Path) -> None:
     assert "event 2 (kind2) is missing in head" in page.said
     assert "event 11 (late) is extra in head" in page.said
     assert re.search(r"event [67] \(kind[67]\) has moved to place [56]", page.said)
-    assert "Growth over steps" not in page.said
 
 
 def test_identical(tmp_path: Path, pair: tuple[Path, Path]) -> None:
@@ -243,8 +232,6 @@ def test_self_contained_and_accessible(pair: tuple[Path, Path], tmp_path: Path) 
     ids = Counter(attrs["id"] for _, attrs in page.elements if "id" in attrs)
     assert max(ids.values()) == 1
     for tag, attrs in page.elements:
-        if tag == "svg":
-            assert attrs.get("aria-label") or attrs.get("aria-hidden") == "true"
         if tag == "th":
             assert attrs["scope"] in ("row", "col")
         for reference in (attrs.get("href", "#")[1:], attrs.get("aria-labelledby", "")):
@@ -368,7 +355,7 @@ def test_damaged_tensors_are_one_line(
         path = pair[1] / "rank-0" / f"{name}.safetensors"
         whole = path.read_bytes()
         path.write_bytes(whole[:30])
-        assert main(["report", *map(str, pair), "--html", str(tmp_path / "page.html")]) == 2
+        assert main(["diff", *map(str, pair)]) == 2
         err = capsys.readouterr().err
         assert "is damaged" in err
         assert len(err.splitlines()) == 1
