@@ -72,7 +72,7 @@ class Laboratory:
             if name.startswith(_PROGRAM) and name.endswith(".py"):
                 digest.update((REPOSITORY / name).read_bytes())
         for name in TRAINER_RUNS:
-            digest.update(_run(name).definition())
+            digest.update(_run(name).definition().encode())
         self._state = digest.hexdigest()
         self._file = folder / f"planted-{self._state}.jsonl"
         self._lock = threading.Lock()
