@@ -107,7 +107,7 @@ def codes() -> str:
     for name, rule in sorted(known_rules().items()):
         kind = "An assumption: " if rule.assumption else ""
         parts.append(f"### `{name}`\n\n{kind}{rule.summary}\n\nWay out: {rule.help}\n")
-        for refused, lifted in rule.examples:
+        for refused, lifted in rule.pairs:
             parts += [_example("Refused", refused), _example("Lifted", lifted)]
     return "\n".join(parts)
 

@@ -25,8 +25,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.patches import ANY_NAME, Seam, find_seams
 from codemods.program.repository import module_name, project_root
 from codemods.program.source import Source, Unusable
-from codemods.rewrites import assumptions
-from codemods.rewrites.refusals import RULES, Accepted
+from codemods.rewrites.refusals import Accepted, all_rules
 from codemods.values import Style
 
 
@@ -58,7 +57,7 @@ def extract_source(
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
     """
-    accepted = assumptions.accept(accept)
+    accepted = Accepted.of(accept)
     source = analysis.source
     path = Path(source.path)
     root = project_root(path)
@@ -211,7 +210,7 @@ def accepted_of(accepted: Accepted, rows: Sequence[HelperReport]) -> tuple[Accep
     return tuple(
         AcceptedAssumption(
             code,
-            RULES[code].summary,
+            all_rules()[code].summary,
             reason,
             tuple(
                 Overruled(name, refusal.line, refusal.reason)

@@ -48,7 +48,6 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
-from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
@@ -131,7 +130,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay) -> Report:
     overlay.sources.add(source_path)
     analysis = Analysis(source)
     try:
-        accepted = assumptions.accept({each.code: each.reason for each in plan.accept})
+        accepted = Accepted.of({each.code: each.reason for each in plan.accept})
     except Unusable as error:
         raise loaded.error(error, "accept") from None
     try:

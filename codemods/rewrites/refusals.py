@@ -1,24 +1,23 @@
-"""Refusals: the codes under which the tool declines to change a program, and their registry.
+"""Refusals: why the tool declines to change a program, under the codes of `codes.toml`.
 
 There are two kinds of codes. A rule is exact: it follows from the program's data flow. An assumption can't be
 seen in the text; a user who knows that it holds accepts it by its code.
-
-A code's examples are the registry's own tests: the first of each pair is refused with this code, the second
-is lifted.
 """
 
 from __future__ import annotations
 
 import ast
-import importlib
 import re
-from collections import defaultdict
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from textwrap import indent
 from typing import TypeVar
 
 from codemods.program.events import NotUnderstood
+from codemods.program.source import Unusable
 
 T = TypeVar("T")
 
@@ -46,12 +45,17 @@ Refusals = Iterator[Refusal]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A refusal code: what it means, and what to do; an ``assumption`` is one that the user may accept."""
+    """A refusal code: what it means, and what to do; an ``assumption`` is one that the user may accept.
+
+    An example is one program: lines with a minus are in the refused version alone, lines with a plus in the
+    lifted one.
+    """
 
     code: str
     summary: str
     way_out: str
-    assumption: bool
+    examples: tuple[str, ...] = ()
+    assumption: bool = False
 
     @property
     def help(self) -> str:
@@ -63,37 +67,9 @@ class Rule:
         return f"{way_out}; or accept it: --accept {self.code}" if self.assumption else way_out
 
     @property
-    def examples(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[str, str]]:
         """Programs that are refused for it, each with one like it that is lifted."""
-        return sorted(EXAMPLES[self.code])
-
-
-RULES: dict[str, Rule] = {}
-EXAMPLES: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-
-
-def rule(code: str, summary: str, way_out: str, text: str = "") -> None:
-    """Add an exact rule to the registry, with its first example."""
-    _add(Rule(code, summary, way_out, assumption=False), text)
-
-
-def assumption(code: str, summary: str, way_out: str, text: str = "") -> None:
-    """Add an assumption to the registry: ``summary`` is the sentence that a user accepts."""
-    _add(Rule(code, summary, way_out, assumption=True), text)
-
-
-def _add(made: Rule, text: str) -> None:
-    assert made.code not in RULES, made.code
-    RULES[made.code] = made
-    if text:
-        example(made.code, text)
-
-
-def example(code: str, text: str) -> None:
-    """Add an example of a code: a program in which lines with a minus are those that are refused, and lines
-    with a plus those that are lifted.
-    """
-    EXAMPLES[code].append((_side(text, "-"), _side(text, "+")))
+        return sorted((_side(text, "-"), _side(text, "+")) for text in self.examples)
 
 
 def _side(text: str, mark: str) -> str:
@@ -101,13 +77,21 @@ def _side(text: str, mark: str) -> str:
     return "".join(row[1:] + "\n" for row in rows if row[:1] in ("", " ", mark))
 
 
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """All codes."""
+    read = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))
+    return {
+        code: Rule(code, entry.pop("summary"), entry.pop("help"), **entry) for code, entry in read.items()
+    }
+
+
 def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None) -> Refusal:
-    """A refusal under a registered code, at a line or at the node that forbids the lift; with the code's way
-    out, where none is given that fits this one better.
+    """A refusal under a known code, at a line or at the node that forbids the lift; with the code's way out,
+    where none is given that fits this one better.
     """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
-    # The module that registers a code need not be loaded: a plain lift loads no moves.
-    known = RULES.get(code) or all_rules()[code]
+    known = all_rules()[code]
     return Refusal(code, line, reason, known.help_with(way_out or known.way_out))
 
 
@@ -120,28 +104,28 @@ class Accepted:
     reasons: Mapping[str, str] = field(default_factory=dict)
     overruled: dict[tuple[str, str], Refusal] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, reasons: Mapping[str, str]) -> Accepted:
+        """Accept assumptions, by code with the reason.
+
+        Raises:
+            Unusable: if a code is no assumption; the message is one line.
+        """
+        rules = all_rules()
+        known = ", ".join(sorted(code for code, rule in rules.items() if rule.assumption))
+        for code in reasons:
+            if code not in rules:
+                raise Unusable(f"there is no code {code}; these can be accepted: {known}")
+            if not rules[code].assumption:
+                raise Unusable(f"{code} is an exact rule and can't be accepted; these can: {known}")
+        return cls(reasons)
+
     def overrules(self, refusal: Refusal, name: str) -> bool:
         """Whether a refusal of something called so is under an accepted code; the first of each is kept."""
         if refusal.code not in self.reasons:
             return False
         self.overruled.setdefault((refusal.code, name), refusal)
         return True
-
-
-# Modules that register rules, assumptions and examples.
-_REGISTERING = ("rules", "loop.rules", "move.definitions", "move.visible", "objects.cell", "objects.context")
-
-
-def all_rules() -> dict[str, Rule]:
-    """All codes, those of modules that nothing has needed yet among them."""
-    for module in _REGISTERING:
-        importlib.import_module(f"codemods.rewrites.{module}")
-    return RULES
-
-
-def assumptions() -> list[str]:
-    """The codes that can be accepted, sorted."""
-    return sorted(code for code, found in RULES.items() if found.assumption)
 
 
 def first(found: Iterable[Refusal], accepted: Accepted | None = None, name: str = "") -> Refusal | None:
@@ -165,11 +149,11 @@ def refused_by(
 
 def explain(code: str) -> str | None:
     """The text of ``--explain CODE``, or None for an unknown code."""
-    found = RULES.get(code)
+    found = all_rules().get(code)
     if found is None:
         return None
     parts = [f"{found.code}\n\n{found.summary}\n\nWay out: {found.help}"]
-    for refused, lifted in found.examples:
+    for refused, lifted in found.pairs:
         parts.append("Refused:\n\n" + indent(refused.rstrip("\n"), "    "))
         parts.append("Lifted:\n\n" + indent(lifted.rstrip("\n"), "    "))
     return "\n\n".join(parts) + "\n"

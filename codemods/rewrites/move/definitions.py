@@ -18,7 +18,7 @@ from codemods.program.nodes import called, first_line, is_accessor
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.words import words
 from codemods.rewrites.move.early import imported_alike, tried_early, undisturbed
-from codemods.rewrites.refusals import RULES, Refusal, Refusals, example, refuse, rule
+from codemods.rewrites.refusals import Refusal, Refusals, all_rules, refuse
 from codemods.rewrites.rules.definition import STATELESS_DECORATORS
 from codemods.rewrites.rules.moving import not_alike
 
@@ -34,70 +34,6 @@ _DESCRIPTIVE = STATELESS_DECORATORS | words("""
 """)
 # What does something when it is evaluated.
 _RUNS = (ast.Await, ast.Call, ast.DictComp, ast.ListComp, ast.NamedExpr, ast.SetComp, ast.Yield)
-
-rule(
-    "needs-source",
-    "A definition that a plan moves reads a global that stays in the source, which can't be imported back.",
-    "move that name too, before or together with this one",
-    """
--#% move report
--limit = max(1, 2)
-+#% move report limit
-+limit = 2
- def report():
-     return limit
- print(report())
-""",
-)
-rule(
-    "definition-evaluated",
-    "Executing the definition runs code (a decorator, a default, a class body, a computed value), which "
-    "would run earlier and in another module.",
-    "leave the definition where it is, or make it at the place of use",
-    """
- #% move report
--def register(f):
--    print(f.__name__)
--    return f
--@register
--def report():
--    return 1
-+from functools import lru_cache
-+@lru_cache(maxsize=None)
-+def report(n=1):
-+    return n
- print(report())
-""",
-)
-example(
-    "global-rebound",
-    """
- #% move limit
- limit = 1
- def change():
--    global limit
--    limit = 2
-+    return limit + 1
- change()
- print(limit)
-""",
-)
-rule(
-    "moved-seam",
-    "Tests replace the name in the source module, and code that leaves the module with the plan reads it.",
-    "let the code that reads it stay, or hand it in",
-    """
- #% move report
- #% keep clock
- from time import time as clock
--def report():
--    return clock() > 0
--print(report())
-+def report(now):
-+    return now > 0
-+print(report(clock()))
-""",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +122,7 @@ class Definitions:
             found = next(chain(self._evaluated(found, moved | {read}), alone), None)
         if found is None:
             return None
-        if found.code == "module-identity" and found.way_out != RULES[found.code].way_out:
+        if found.code == "module-identity" and found.way_out != all_rules()[found.code].way_out:
             return f"{found.way_out}, and move {read} too"
         return f"make {read} a parameter of {name}; it can't move itself: {found.reason} (line {found.line})"
 

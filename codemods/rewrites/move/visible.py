@@ -18,24 +18,11 @@ from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, executed_in
 from codemods.rewrites.move.own_names import asks_itself, not_seen_by_itself
 from codemods.rewrites.naming import is_hook
-from codemods.rewrites.refusals import Refusals, example, refuse
+from codemods.rewrites.refusals import Refusals, refuse
 from codemods.values.project import Module, Project
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEEPEST = 12
-
-example(
-    "introspection",
-    """
- #% move Report
- class Report:
-     rows = 2
- def label(kind):
--    return f'{kind.__module__}.{kind.__name__}'
-+    return f'report.{kind.__name__}'
- print(label(Report))
-""",
-)
 
 
 def moved_alike(

@@ -16,55 +16,8 @@ from codemods.rewrites.objects.classes import (
     is_followed,
     own_statements,
 )
-from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, refuse, refused_by
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.dynamic import seen_early
-
-example(
-    "maybe-unbound",
-    """
- #% cell h
- def outer(flag):
-+    n = 0
-     if flag:
--        n = 0
-+        n = 1
-     def h():
-         nonlocal n
-         n += 1
-     h()
-     return n
-""",
-)
-example(
-    "layout",
-    """
- #% cell h
- def outer():
-     n = 0
-     def h():
-         nonlocal n
-         n += 1
--    while (n := n + 1) < 5:
-+    while n < 5:
-+        n = n + 1
-         h()
-     return n
-""",
-)
-example(
-    "layout",
-    """
- #% cell h
- def outer():
-     n = 0
-     def h():
-         nonlocal n
-         n += 1
--        return f'{abs(n)=}'
-+        return f'n={abs(n)}'
-     return h()
-""",
-)
 
 
 def shared(analysis: Analysis, helper: Helper) -> list[Need]:

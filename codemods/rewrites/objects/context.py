@@ -16,55 +16,8 @@ from codemods.rewrites.objects.classes import (
     is_followed,
     own_statements,
 )
-from codemods.rewrites.refusals import Accepted, Refusal, Refusals, example, first, refuse
+from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
 from codemods.rewrites.rules.dynamic import seen_early
-
-example(
-    "capture-rebound",
-    """
- #% captures context
- def outer(flag):
-     n = 1
-+    if flag:
-+        n = 2
-     def h(x):
-         return x + n
-     first = h(1)
--    if flag:
--        n = 2
--        first += h(1)
--    n = 3
--    return first + h(3), [n := k for k in (1, 2)]
-+    return first + h(3)
-""",
-)
-example(
-    "capture-rebound",
-    """
- #% captures context
- def outer(n):
-+    m = n + 1
-     def g(x):
-         return x + n
--    first = g(1)
--    m = first
-     def h(x):
-         return x * m
--    return h(2)
-+    return h(g(1))
-""",
-)
-example(
-    "layout",
-    """
- #% captures context
- def outer(n):
-     def h():
--        return f'{n + 1=}'
-+        return f'n + 1={n + 1}'
-     return h()
-""",
-)
 
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:

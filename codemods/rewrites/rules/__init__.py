@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites import assumptions
 from codemods.rewrites.refusals import Refusals
 from codemods.rewrites.rules import (
     annotated,
@@ -29,7 +28,7 @@ from codemods.rewrites.rules import (
 )
 from codemods.rewrites.rules import wrapper as residual
 
-__all__ = ["CHECKS", "RESIDUAL_CHECKS", "assumptions"]
+__all__ = ["CHECKS", "RESIDUAL_CHECKS"]
 
 Check = Callable[[Lifting, Helper], Refusals]
 

@@ -14,26 +14,8 @@ from codemods.program.replaced import place_replacing
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.surroundings import Surroundings
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, example, refuse
+from codemods.rewrites.refusals import Refusals, refuse
 from codemods.rewrites.rules.definition import bound_early
-
-example(
-    "annotations-evaluated",
-    """
--import sys
-+import typing as t
-+from collections.abc import Sequence
-+import numpy as np
-+class C:
-+    pass
- def outer():
--    def h(x: sys.Sequence | None) -> 'int':
-+    def h(x: np.ndarray | None, y: Sequence[int] = ()) -> C:
-         return x
--    return h(1)
-+    return h(None)
-""",
-)
 
 _TYPING = ("typing.", "typing_extensions.", "collections.abc.")
 _GENERICS = words("builtins.dict builtins.frozenset builtins.list builtins.set builtins.tuple builtins.type")

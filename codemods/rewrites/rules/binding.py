@@ -4,54 +4,7 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
-
-rule(
-    "helper-rebound",
-    "The helper's name is bound more than once, or deleted, so a call may mean something else; and the "
-    "helper captures variables, which such a call can't be given, or is defined in another one.",
-    "give the other binding another name, or make the captures parameters",
-    """
- def outer(n, double):
-     if double:
--        def h():
-+        def h(n):
-             return n * 2
-     else:
--        def h():
-+        def h(n):
-             return n
--    return h()
-+    return h(n)
-""",
-)
-example(
-    "maybe-unbound",
-    """
- def outer(flag):
-     if flag:
-         def h(x):
-             return x + 1
--    return h(1)
-+        return h(1)
-+    return 0
-""",
-)
-example(
-    "maybe-unbound",
-    """
- def outer():
-+    def h():
-+        return 'defined'
-     try:
-         v = h()
-     except UnboundLocalError:
-         v = 'not yet'
--    def h():
--        return 'defined'
-     return v
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 
 def bound_once(lifting: Lifting, helper: Helper) -> Refusals:

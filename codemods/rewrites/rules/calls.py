@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, refuse, rule
-
-rule(
-    "kwargs-at-call",
-    "A call passes **kwargs, or a keyword of the same name as a capture, to the helper.",
-    "write the keywords out at the call",
-    """
- def outer(n, opts):
-     def h(x=0):
-         return x + n
--    return h(**opts)
-+    return h(x=opts['x'])
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 
 def keywords_free(lifting: Lifting, helper: Helper) -> Refusals:

@@ -9,71 +9,7 @@ import ast
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting, Need
 from codemods.program.scopes import Use
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
-
-rule(
-    "capture-shadowed-at-call",
-    "Where the helper is called, the capture's name means another variable.",
-    "rename the variable at the call",
-    """
- def outer(n):
-     def h(x):
-         return x + n
--    return [h(n) for n in (10, 20)]
-+    return [h(k) for k in (10, 20)]
-""",
-)
-rule(
-    "maybe-unbound",
-    "What is passed at a call, a capture or a global, may be unbound there; inside the lifted helper or loop "
-    "that is an error in another place, or none at all.",
-    "bind the variable on every path to the call",
-    """
- def outer(flag):
-+    n = None
-     if flag:
-         n = 1
-     def h():
--        try:
--            return n
--        except NameError:
--            return 'unbound'
-+        return n
-     return h()
-""",
-)
-rule(
-    "capture-rebound",
-    "The call is made by a function that may run at any time, and the capture may be rebound before it does.",
-    "keep the variable in an object that both functions share (--cell NAME), or bind it once, before that "
-    "function is made",
-    """
- def outer():
--    n = 1
-+    n = 10
-     def h(x):
-         return x + n
-     late = lambda: h(1)
--    n = 10
-     return late()
-""",
-)
-example(
-    "capture-rebound",
-    """
- def outer():
-     n = 1
-     def h():
-         yield n
-         yield n
-     g = h()
-     first = next(g)
--    n = 2
--    return first, next(g)
-+    m = 2
-+    return first, next(g), m
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 
 def captures_settled(lifting: Lifting, helper: Helper) -> Refusals:

@@ -10,74 +10,13 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults, called, first_of
 from codemods.program.scopes import dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
+from codemods.rewrites.refusals import Refusals, refuse
 
 # Decorators that keep no state and do the same thing however often they are applied.
 STATELESS_DECORATORS = words("""
     contextlib.asynccontextmanager contextlib.contextmanager torch.compiler.disable torch.enable_grad
     torch.inference_mode torch.jit.unused torch.no_grad
 """)
-
-rule(
-    "decorated",
-    "A decorator runs at every call of the outer function, after the lift once; it may cache, register or"
-    " wrap.",
-    "drop the decorator, or apply it in the outer function",
-    """
--import functools
-+import contextlib
- def outer(n):
--    @functools.lru_cache
-+    @contextlib.contextmanager
-     def h(x):
--        return x
--    return h(n)
-+        yield x + n
-+    with h(1) as got:
-+        return got
-""",
-)
-rule(
-    "default-not-constant",
-    "A default value is evaluated at every call of the outer function; after the lift once, and shared.",
-    "use None as the default and make the value inside the helper",
-    """
- def outer():
--    def h(x, acc=[]):
--        acc.append(x)
--        return list(acc)
-+    def h(x, acc=(), scale=-1.5):
-+        return [*acc, x * scale]
-     h(1)
-     return h(2)
-""",
-)
-example(
-    "not-understood",
-    """
--def outer[T](x: T):
-+from typing import TypeVar
-+T = TypeVar('T')
-+def outer(x):
-     def h(y):
-         return T, y
-     return h(x)
-""",
-)
-example(
-    "introspection",
-    '''
- def outer(n):
-     def h(x):
--        """
--        >>> 1 + 1
--        3
--        """
-+        """One more than x."""
-         return x + n
-     return h(1)
-''',
-)
 
 
 def is_constant(node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from codemods.program.namespaces import (
 )
 from codemods.program.scopes import Scope, ScopeTree, Use, dotted, mangle
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
+from codemods.rewrites.refusals import Refusals, refuse
 
 _SIMPLE = (ast.AnnAssign, ast.Assign, ast.Expr)
 _COMPILERS = words("""
@@ -24,76 +24,6 @@ _COMPILERS = words("""
     taichi.func taichi.kernel tensorflow.function torch.jit.ignore torch.jit.script torch.jit.script_method
     torch.jit.trace triton.jit
 """)
-
-example(
-    "dynamic-names",
-    """
- def outer(n):
-     k = n + 1
-     def h(x):
--        return eval('x + 1') + k
-+        return eval('x + 1', {'x': x}) + k
-     return h(1)
-""",
-)
-example(
-    "introspection",
-    """
--import numba
--@numba.njit
-+def njit(f):
-+    return f
-+@njit
- def outer(n):
-     def h(x):
-         return x + n
-     return h(1)
-""",
-)
-rule(
-    "class-cell",
-    "The code uses what differs inside and outside of a class: super() without arguments, __class__, a "
-    "private name (__x).",
-    "write super(Class, self), or give the name a single underscore",
-    """
- class A:
-     def f(self):
-         return 'A'
- class B(A):
-     def f(self):
-         def h():
--            return super(B, self).f() + __class__.__name__
-+            return super(B, self).f()
-         return h()
-""",
-)
-example(
-    "class-cell",
-    """
- class C:
--    __k = 2
-+    _k = 2
-     def f(self):
-         def h():
--            return self.__k
-+            return self._k
-         return h()
-""",
-)
-rule(
-    "not-understood",
-    "The program uses a construct here that this tool does not change: type parameters, a function defined "
-    "in a loop of the module, a loop of a generator or method, a flow of control that it does not know.",
-    "write it with plainer statements, or lift by hand",
-    """
- def outer():
--    n: h = 1
-+    n: int = 1
-     def h(x):
-         return x
-     return h(1) + n
-""",
-)
 
 
 def no_dynamic_scope(lifting: Lifting, helper: Helper) -> Refusals:

@@ -13,7 +13,7 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, example, refuse
+from codemods.rewrites.refusals import Refusals, refuse
 
 _WORDS = words("""
     StackSummary TracebackException __closure__ __code__ _current_frames _getframe _getframemodulename ag_code
@@ -31,20 +31,6 @@ _MAKERS = words("""
 """)
 # Names that other modules use for something else.
 _OF_MODULE = {"monitoring": "sys", "stack": "inspect", "trace": "inspect"}
-
-example(
-    "introspection",
-    """
- import sys
- def caller():
--    return sys._getframe(1).f_code.co_name
-+    return sys.version
- def outer():
-     def h():
-         return caller()
-     return h()
-""",
-)
 
 
 def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:

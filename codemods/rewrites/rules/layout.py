@@ -10,41 +10,7 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import first_line
 from codemods.program.scopes import ScopeTree
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
-
-rule(
-    "not-proven",
-    "The lifted text does not compile to the same instructions; nothing of it was written. This is a "
-    "fault of the tool, found in time: please report it.",
-    "lift this helper by hand",
-    "",
-)
-example(
-    "layout",
-    """
- def outer(n):
-     def h(x):
-         return x + n
-     first = h(1)
--\\
-+
-     return first
-""",
-)
-
-rule(
-    "layout",
-    "The text is written in a way that can't be changed in place: a call whose own text an f-string prints, "
-    "a definition after a backslash or a form feed, a variable bound where an attribute can't be.",
-    "write the call, or the definition, on a line of its own",
-    """
- def outer(n):
-     def h(x):
-         return x + n
--    return f'{abs(h(1))=}'
-+    return f'{abs(h(1))}'
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 
 def text_is_plain(lifting: Lifting, helper: Helper) -> Refusals:

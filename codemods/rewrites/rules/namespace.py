@@ -11,37 +11,9 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import DEFINITIONS
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.refusals import Refusals, example, refuse
+from codemods.rewrites.refusals import Refusals, refuse
 from codemods.rewrites.rules.annotated import defined_alike
 from codemods.rewrites.rules.introspection import makes_definitions
-
-example(
-    "dynamic-names",
-    """
- def tool():
-     return 2
- def outer(n):
-     def h(x):
-         return x + n
-     return h(1)
- two = tool()
--del tool
-""",
-)
-example(
-    "star-import",
-    """
- def outer(n):
-     def h(x):
-         return x + n
-     return h(1)
- try:
--    from no_such_module import *
-+    from posixpath import join
- except ImportError:
-     pass
-""",
-)
 
 
 def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:

@@ -10,7 +10,7 @@ from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_arguments, called
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.words import words
-from codemods.rewrites.refusals import Refusals, example, refuse
+from codemods.rewrites.refusals import Refusals, refuse
 
 _STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
@@ -18,58 +18,6 @@ _STACK_ATTRIBUTES = words("""
 """)
 _READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
 _PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
-
-example(
-    "introspection",
-    """
- #% wrapper h
- import warnings
- def outer(n):
-     def h(x):
--        warnings.warn('careful', stacklevel=2)
-+        warnings.warn('careful')
-         return x + n
-     return list(map(h, [1, 2]))
-""",
-)
-example(
-    "not-understood",
-    """
- #% wrapper h
- def outer(n):
-     async def h(x):
--        yield x + n
-+        return x + n
-     return h
-""",
-)
-example(
-    "lifetimes",
-    """
- #% wrapper h
- def outer(n):
-     def h(x):
-         y = x + n
--        del x
-         return y
-     return list(map(h, [1, 2]))
-""",
-)
-example(
-    "introspection",
-    """
- #% wrapper h
--import pickle
- def outer(n):
-     def h(x):
-         return x + n
-     try:
--        return pickle.dumps(h)
-+        return sorted([2, 1], key=h)
-     except Exception as error:
-         return type(error)
-""",
-)
 
 
 def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:

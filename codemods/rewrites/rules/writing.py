@@ -4,42 +4,7 @@ from __future__ import annotations
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.rewrites.refusals import Refusals, example, refuse, rule
-
-rule(
-    "nonlocal-write",
-    "The helper assigns a variable of the outer function, or shares one that another function assigns.",
-    "return the value and assign it in the outer function, or keep it in an object (--cell NAME)",
-    """
- def outer():
--    n = 0
-+    state = {'n': 0}
-     def h(k):
--        nonlocal n
--        n += k
-+        state['n'] += k
-     h(2)
--    return n
-+    return state['n']
-""",
-)
-example(
-    "nonlocal-write",
-    """
- def outer():
--    n = 1
-+    state = {'n': 1}
-     def bump():
--        nonlocal n
--        n += 1
-+        state['n'] += 1
-     def h(act):
-         act()
--        return n
-+        return state['n']
-     return h(lambda: bump())
-""",
-)
+from codemods.rewrites.refusals import Refusals, refuse
 
 
 def no_shared_writes(lifting: Lifting, helper: Helper) -> Refusals:

@@ -19,7 +19,7 @@ WRITERS = {"layout"}
 PROGRAMS = {
     f"{code}, {number}, {kind}": text
     for code, rule in RULES.items()
-    for number, pair in enumerate(rule.examples, 1)
+    for number, pair in enumerate(rule.pairs, 1)
     for kind, text in zip(("refused", "lifted"), pair, strict=True)
     if text and "#%" not in text and code not in WRITERS
 }

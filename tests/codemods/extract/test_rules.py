@@ -15,7 +15,7 @@ RULES = all_rules()
 WITH_EXAMPLES = {
     f"{code}-{number}": (code, *pair)
     for code, rule in sorted(RULES.items())
-    for number, pair in enumerate(rule.examples, 1)
+    for number, pair in enumerate(rule.pairs, 1)
     if not pair[0].startswith("#% loop")
 }
 

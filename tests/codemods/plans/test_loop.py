@@ -91,7 +91,7 @@ RULES = all_rules()
 EXAMPLES = {
     f"{code}-{number}": (code, *pair)
     for code, rule in sorted(RULES.items())
-    for number, pair in enumerate(rule.examples, 1)
+    for number, pair in enumerate(rule.pairs, 1)
     if pair[0].startswith("#% loop\n")
 }
 
