@@ -30,7 +30,7 @@ from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.refusals import Refusal, refused_by
-from codemods.rewrites.rules.namespace import seen_from_outside
+from codemods.rewrites.rules.assumptions import seen_from_outside
 
 _NAMED = 20
 _BOUND: dict[type[ast.AST], Bound] = {

@@ -118,6 +118,8 @@ def _check_names(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: 
     for name in (name for kept in claims for name in (kept.type_name, kept.variable)):
         if name in old.names:
             raise NotProven(f"{name} is a name of the file already")
+    if private := [name for kept in claims for name in kept.variables if name.startswith("__")]:
+        raise NotProven(f"{private[0]} means another name in a class")
     for short, name in known.names.items():
         if dotted(new, new.module, ast.Name(name, ast.Load())) != _PATHS[short]:
             raise NotProven(f"{name} is not {_PATHS[short]}")

@@ -20,7 +20,7 @@ from codemods.rewrites.lift.transform import Lift
 from codemods.rewrites.naming import FileNames, Names
 from codemods.rewrites.objects.classes import Met, find_imports
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
-from codemods.rewrites.rules.namespace import seen_from_outside
+from codemods.rewrites.rules.assumptions import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.imports import imports_above
 from codemods.values.annotations import Annotation, Annotations
@@ -118,7 +118,7 @@ def _stated(
     roots = [helper.top for helper in decision.lifted]
     imported = find_imports(analysis, roots, ["typing.Any"], taken, met)
     anything = annotations.written(Annotation(ast.Name(imported.names["Any"], ast.Load())))
-    return found | dict.fromkeys(bare, anything), imported.missing
+    return found | dict.fromkeys(bare, anything), imported.added
 
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:

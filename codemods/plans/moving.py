@@ -13,7 +13,6 @@ from codemods.plans.chain import Loaded, docstrings_of
 from codemods.plans.model import Move
 from codemods.plans.references import Elsewhere, Moved, free_everywhere
 from codemods.plans.report import HelperReport
-from codemods.plans.request import project_of
 from codemods.plans.site import Overlay, Site
 from codemods.plans.stars import spreads
 from codemods.plans.targets import Target, no_cycle, not_hidden, not_met, target_at
@@ -61,7 +60,6 @@ class Mover:
     def check(self) -> dict[str, Refusal]:
         """Refusals of what can't be moved."""
         moved = frozenset(self.targets)
-        project = project_of(self.analysis, self.site)
         for name in self.targets:
             found = self.lookup.find(name)
             if isinstance(found, Refusal):
@@ -69,7 +67,7 @@ class Mover:
                 continue
             refusals = self.lookup.check(found, moved, self.seams)
             new = self.new_name(name)
-            alike = moved_alike(self.site.surroundings, project, self.analysis, found, moved, new)
+            alike = moved_alike(self.site.surroundings, self.analysis, found, moved, new)
             if (refusal := first(chain(refusals, alike), self.accepted, name)) is not None:
                 self.refused[name] = refusal
             else:

@@ -21,13 +21,12 @@ from codemods.program.source import parse_source
 from codemods.rewrites.lift.decision import decide
 from codemods.rewrites.naming import FileNames
 from codemods.rewrites.objects.cell import find_boxes
-from codemods.rewrites.objects.claims import kept_claims, known_claims
-from codemods.rewrites.objects.classes import Kept, Met, class_names, find_imports
+from codemods.rewrites.objects.classes import Kept, Met, class_names, find_imports, kept_claims
 from codemods.rewrites.objects.context import collect, late
 from codemods.rewrites.objects.transform import Annotate, keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules import RESIDUAL_CHECKS
-from codemods.rewrites.rules.introspection import nothing_looks
+from codemods.rewrites.rules.assumptions import nothing_looks
 from codemods.rewrites.wrapper.transform import split_helpers
 
 
@@ -104,7 +103,7 @@ def _rewritten(
     imported = find_imports(analysis, [kept.root for kept in objects], paths, taken, met)
     prepared = prepare(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
     made = prepared.analysis.tree
-    prove_objects(analysis.tree, made, kept_claims(named), known_claims(imported))
+    prove_objects(analysis.tree, made, kept_claims(named), imported)
 
     def explain(helper: Helper, refusal: Refusal) -> Refusal:
         of_context = any(refusal.reason.startswith(f"{n.variable} ") for kept, n in named if kept.frozen)

@@ -28,7 +28,7 @@ from codemods.program.source import Source, statements_in
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.rewrites.rules.annotated import evaluated_annotations
+from codemods.rewrites.rules.definition import evaluated_annotations
 from codemods.rewrites.text.append import (
     TargetError,
     made_module,

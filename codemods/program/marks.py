@@ -17,7 +17,7 @@ Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "stated
 # What each mark is, in words, after the file that has it.
 SAYS: dict[Mark, str] = {
     "annotations": "may evaluate annotations",
-    "derived": "asks classes for what derives from them",
+    "derived": "may see what derives from a class",
     "doctest": "runs doctests",
     "module": "asks what is defined for its module",
     "pickles": "loads pickles, which name modules",
@@ -28,7 +28,9 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
         rb"\b(get_type_hints|get_annotations|eval_str|resolve_types|ForwardRef|evaluate_forward_ref|pydantic"
         rb"|cattrs|dacite|jsonargparse|msgspec|omegaconf|hydra|simple_parsing|typer|tyro)\b"
     ),
-    "derived": re.compile(rb"\b__subclasses__\b"),
+    "derived": re.compile(
+        rb"\b__(init_subclass|prepare|subclasses)__\b|\bclass\s+\w+\s*\([^()]*\b(type|\w*Meta)\s*[,)]"
+    ),
     "doctest": re.compile(rb"\bdoctest\b"),
     "stated": re.compile(rb"\b(__annotations__|get_annotations|get_type_hints|signature)\b"),
     "module": re.compile(rb"\b__module__\b|\bgetmodule\b|\bgetsourcefile\b"),
@@ -39,7 +41,7 @@ _PATTERNS: dict[Mark, re.Pattern[bytes]] = {
 }
 # One of these is in any text that has a mark, and few others.
 _WORDS: dict[Mark, tuple[bytes, ...]] = {
-    "derived": (b"__subclasses__",),
+    "derived": (b"__subclasses__", b"__init_subclass__", b"__prepare__", b"(type", b"Meta"),
     "doctest": (b"doctest",),
     "module": (b"__module__", b"getmodule", b"getsourcefile"),
     "stated": (b"annotations", b"get_type_hints", b"signature"),

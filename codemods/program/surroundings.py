@@ -264,10 +264,11 @@ class Surroundings:
         return next((f"{seen.path} {SAYS[mark]}" for seen in takes), None)
 
     def asks_for_derived(self) -> str | None:
-        """A file, of the whole project, that asks classes for what derives from them, or None."""
+        """A file, of the whole project, that may see what derives from its classes, in words, or None."""
         _ = self._others
         own = has_mark(self.source.text.encode("utf-8", "replace"), "derived")
-        return self.source.path if own else self._derived
+        path = self.source.path if own else self._derived
+        return None if path is None else f"{path} {SAYS['derived']}"
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
         """The line of a star import after a line that may bring a name; without one, that may bring any."""

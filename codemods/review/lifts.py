@@ -156,7 +156,7 @@ class Lifts:
     def _name_met(self, analysis: Analysis, candidate: _Candidate) -> str:
         """Why the lifted function's name may mean something else to somebody."""
         from codemods.rewrites.naming import FileNames, is_hook
-        from codemods.rewrites.rules.annotated import defined_alike
+        from codemods.rewrites.rules.definition import defined_alike
 
         head, path = candidate.head, analysis.source.path
         if is_hook(head.name):

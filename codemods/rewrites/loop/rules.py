@@ -11,17 +11,13 @@ from itertools import chain
 from codemods.program import nodes
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper, is_generator, own_nodes
-from codemods.program.imports import imported_path
 from codemods.program.lifting import Lifting
 from codemods.program.loops import LoopFlow, Parts, private_names
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
-from codemods.rewrites.rules import dynamic, introspection, moving
+from codemods.rewrites.rules import assumptions, moving
 
 # What tells how deep the stack is.
 _COUNTS = ("RecursionError", "getrecursionlimit", "setrecursionlimit")
-# What tells where a function was made.
-_ORIGIN = ("__globals__", "__module__", "__qualname__")
-_MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +53,8 @@ def decide_loop(
     them. A source ``in_package`` can be asked for its globals.
     """
     passed, imported = _travelling(parts, seams, reserved)
-    placed = chain(_statements(parts), _module_names(parts), _frames(parts))
-    alike = chain(placed, _dynamic(parts, passed, seams), _cells(parts), _bindings(parts))
-    refusal = first(chain(alike, _special(parts, passed), _lifetimes(parts)), accepted, parts.node.name)
+    found = chain(_statements(parts), _assumed(parts, passed, seams), _cells(parts), _bindings(parts))
+    refusal = first(found, accepted, parts.node.name)
     if refusal is not None:
         return refusal
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
@@ -115,7 +110,7 @@ def _travelling(
 
 
 def _statements(parts: Parts) -> Refusals:
-    """Statements in the loop mean the same in a method."""
+    """Statements and names in the loop mean the same in a method."""
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
     lazy = any(use.scope.inside(parts.scope) for use in parts.analysis.tree.lazy)
@@ -124,112 +119,61 @@ def _statements(parts: Parts) -> Refusals:
         way_out = "give the loop a plain function at module level"
         yield refuse("not-understood", node, f"{node.name} is not a plain function at module level", way_out)
     for inner in nodes.walk(loop):
-        line = getattr(inner, "lineno", loop.lineno)
         if isinstance(inner, ast.ClassDef):
-            yield refuse("module-identity", line, f"class {inner.name} is defined here")
+            yield refuse("module-identity", inner, f"class {inner.name} is defined here")
         elif isinstance(inner, ast.Global):
-            yield refuse("global-write", line, f"{', '.join(inner.names)} is declared global here")
-    for name, line in private_names(loop, "C"):
-        yield refuse("class-cell", line, f"{name} means another name inside a class")
+            yield refuse("global-write", inner, f"{', '.join(inner.names)} is declared global here")
+    known = {"__file__", "__name__", *dir(builtins)} - {"super"}
+    private = dict(private_names(loop, "C"))
+    private |= {
+        n: loop.lineno for n in parts.globals if (n.startswith("__") and n not in known) or n == "super"
+    }
+    for name, line in private.items():
+        yield refuse("class-cell", line, f"{name} means something else inside a class")
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
 
 
-def _module_names(parts: Parts) -> Refusals:
-    """Globals that the loop reads are there in another module too."""
-    tree, known = parts.analysis.tree, globals_of(parts.analysis)
-    for found in moving.not_alike(known, "the loop", parts.globals, parts.loop):
-        if found.code == "global-write":
-            yield found
-        else:
-            yield refuse("module-identity", found.line, found.reason, "get the value before the loop")
-    if any(isinstance(node, _MADE) for node in nodes.walk(parts.loop)):
-        for name in _ORIGIN:
-            asked = tree.attributes.get(name) or tree.strings.get(name)
-            if asked is not None:
-                yield refuse("module-identity", asked, f"{name} is asked for, and the loop makes functions")
-
-
-def _frames(parts: Parts) -> Refusals:
-    """Nothing counts frames."""
-    tree = parts.analysis.tree
-    for name in _COUNTS:
-        line = tree.attributes.get(name)
-        line = next((u.node.lineno for u in tree.uses.get((tree.module, name), ())), line)
-        if line is not None:
-            yield refuse("introspection", line, f"{name} is used here")
-
-
-def _dynamic(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
-    """Nothing looks at variables, frames or code; globals that are handed in stay what they are."""
+def _assumed(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Refusals:
+    """Nothing looks at variables, frames or code, or at what is released when; globals are there in another
+    module too, and those that are handed in stay what they are.
+    """
     assert parts.scope.parent is not None
-    function = Helper(
-        name=parts.node.name,
-        node=parts.node,
-        scope=parts.scope,
-        outer=parts.scope.parent,
-        reads=[],
-        kept=frozenset(),
-        lazy=False,
-    )
+    tree, name = parts.analysis.tree, parts.node.name
+    function = Helper(name, parts.node, parts.scope, parts.scope.parent, [], frozenset(), lazy=False)
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
-    yield from dynamic.no_dynamic_scope(lifting, function)
-    yield from introspection.nothing_looks(lifting, function)
-    yield from dynamic.not_compiled(lifting, function)
+    yield from moving.not_alike(globals_of(parts.analysis), "the loop", parts.globals, parts.loop)
+    yield from assumptions.no_dynamic_names(lifting, function)
+    yield from assumptions.not_looked_at(lifting, function)
+    yield from assumptions.not_compiled(lifting, function)
     yield from moving.passed_globals_settled(lifting, function)
+    for word in _COUNTS:
+        used = tree.uses.get((tree.module, word), ())
+        line = next((use.node.lineno for use in used), tree.attributes.get(word))
+        if line is not None:
+            yield refuse("introspection", line, f"{word} is used here")
+    variables = _variables(parts)
+    released = [
+        (node, f"{node.id} is deleted here", node.id)
+        for node in nodes.walk(parts.loop)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+    ]
+    for at, what, variable in (*released, *assumptions.watched(tree, parts.scope)):
+        if variable is None or variable in variables:
+            yield refuse("lifetimes", at, what)
 
 
 def _cells(parts: Parts) -> Refusals:
     """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
+    way_out = "keep the value in an object that both use, or lift the nested function first"
     for name in parts.names:
-        for line, how in _shared(parts, name):
-            yield refuse(
-                "nonlocal-write",
-                line,
-                f"{name} is bound {how}",
-                "keep the value in an object that both use, or lift the nested function first",
-            )
-
-
-def _shared(parts: Parts, name: str) -> Iterator[tuple[int, str]]:
-    bound, later = parts.binders(name, "loop"), parts.binders(name, "tail")
-    if (line := parts.shared_write(name, "setup")) is not None:
-        yield line, "by a nested function here"
-    if bound and (line := parts.captured(name, "setup")) is not None:
-        yield bound[0].line, f"here and read by the nested function of line {line}"
-    if (later or parts.uses(name, "tail")) and (line := parts.shared_write(name, "loop")) is not None:
-        yield line, "by a nested function here and used after the loop"
-    if later and (line := parts.captured(name, "loop")) is not None:
-        yield later[0].line, f"again here, and a nested function of line {line} may still read it"
-
-
-def _special(parts: Parts, passed: tuple[str, ...]) -> Refusals:
-    """No name means something to a class."""
-    for name in (*_variables(parts), *passed, *parts.globals):
-        field = name.startswith("__") and name not in ("__name__", "__file__") and name not in dir(builtins)
-        if field or name in ("super", "__class__"):
-            yield refuse("class-cell", parts.loop, f"{name} means something else in a class")
-
-
-def _lifetimes(parts: Parts) -> Refusals:
-    """The loop releases nothing that the setup made, and the file does not watch what is released when."""
-    variables, tree = _variables(parts), parts.analysis.tree
-    found: list[tuple[int, str]] = []
-    for node in nodes.walk(parts.loop):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in variables:
-            found.append((node.lineno, f"{node.id} is deleted here"))
-    for (_, name), binders in tree.binders.items():
-        for binder in binders:
-            if name == "__del__" and isinstance(binder.node, ast.FunctionDef):
-                found.append((binder.line, "a class has a finalizer here"))
-            elif (imported_path(binder.node, name) or "").partition(".")[0] == "weakref":
-                found.append((binder.line, "weak references are used in this file"))
-    for name in ("getrefcount", "get_objects", "get_referents"):
-        if (asked := tree.attributes.get(name)) is not None:
-            found.append((asked, f"{name} is used here"))
-    for line, what in found:
-        yield refuse("lifetimes", line, what)
+        lines = [parts.shared_write(name, "setup"), parts.shared_write(name, "loop")]
+        lines += [parts.captured(name, "setup") if parts.binders(name, "loop") else None]
+        lines += [parts.captured(name, "loop") if parts.binders(name, "tail") else None]
+        for line in filter(None, lines):
+            what = f"{name} is bound again while this nested function shares it, or bound by it"
+            yield refuse("nonlocal-write", line, what, way_out)
 
 
 def _bindings(parts: Parts) -> Refusals:

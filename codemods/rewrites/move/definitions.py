@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 
 from codemods.program.annotations import stated_by
 from codemods.program.effects import Effect
 from codemods.program.file_effects import effects_of
-from codemods.program.globals import globals_of
+from codemods.program.globals import GlobalName, globals_of
 from codemods.program.helpers import own_nodes
 from codemods.program.lifting import Analysis
 from codemods.program.nodes import called, first_line, is_accessor
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.words import words
 from codemods.rewrites.move.early import imported_alike, tried_early, undisturbed
-from codemods.rewrites.refusals import Refusal, Refusals, all_rules, refuse
+from codemods.rewrites.refusals import Refusal, Refusals, refuse
 from codemods.rewrites.rules.definition import STATELESS_DECORATORS
 from codemods.rewrites.rules.moving import not_alike
 
@@ -65,14 +63,9 @@ class Definitions:
         declared = self.tree.declared.get((self.tree.module, name), [])
         if len(binders) != 1 or len(nodes) != 1 or declared:
             line = declared[0][0].lineno if declared else binders[-1].line
-            if len(binders) == 1 and not nodes and not declared:
-                what = f"{name} is bound in a statement that does more than bind it"
-                return refuse("definition-evaluated", line, what)
-            return refuse("global-rebound", line, f"{name} is bound, or declared global, here too")
+            what = f"{name} is not bound once, by a statement that does nothing else"
+            return refuse("global-rebound", line, what)
         node = nodes[0]
-        others = [s for s in self.analysis.source.tree.body if s is not node]
-        if any(s.lineno <= (node.end_lineno or 0) and (s.end_lineno or 0) >= node.lineno for s in others):
-            return refuse("layout", node, f"{name} shares its line with another statement")
         assert isinstance(node, DefinitionNode)
         reads: dict[str, int] = {}
         for (owner, read), uses in self.tree.uses.items():
@@ -103,60 +96,30 @@ class Definitions:
             known = self.known.look_up(read)
             if read in seams:
                 yield refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
-            if known.origin == "own" and read not in moved:
-                what = f"{name} reads {read}, which stays in the source"
-                yield refuse("needs-source", line, what, self._way_out(name, read, moved))
-            if known.origin == "import" and not (
-                self.known.repeatable(known, node.lineno)
-                or imported_alike(self.tree, known.imports, self._nodes(moved))
-            ):
-                what = f"{name} reads {read}, which another file can't import alike"
-                way_out = f"import {read} above what is done between the imports, and before what moves"
-                yield refuse("needs-source", line, what, way_out)
+            stays = known.origin == "own" and read not in moved
+            if stays or (known.origin == "import" and not self._imported_alike(known, node, moved)):
+                what = f"{name} reads {read}, which stays in the source or can't be imported alike"
+                yield refuse("needs-source", line, what)
 
-    def _way_out(self, name: str, read: str, moved: frozenset[str]) -> str | None:
-        """What to do about a name of the source that a definition reads, where it can't move as it is."""
-        found: Definition | Refusal | None = self.find(read)
-        if isinstance(found, Definition):
-            alone = not_alike(self.known, read, found.reads, found.node)
-            found = next(chain(self._evaluated(found, moved | {read}), alone), None)
-        if found is None:
-            return None
-        if found.code == "module-identity" and found.way_out != all_rules()[found.code].way_out:
-            return f"{found.way_out}, and move {read} too"
-        return f"make {read} a parameter of {name}; it can't move itself: {found.reason} (line {found.line})"
+    def _imported_alike(self, known: GlobalName, node: DefinitionNode, moved: frozenset[str]) -> bool:
+        return self.known.repeatable(known, node.lineno) or imported_alike(
+            self.tree, known.imports, self._nodes(moved)
+        )
 
     def _nodes(self, names: frozenset[str]) -> list[ast.stmt]:
         """The statements that define some names."""
         return [s for s in self.analysis.source.tree.body if _defined(s) in names]
 
-    def _is_named_after_module(self, definition: Definition) -> bool:
-        """Whether a definition is that of a logger with the module's name."""
-        match definition.node:
-            case ast.Assign(value=ast.Call(func, [ast.Name("__name__")], [])):
-                return dotted(self.tree, self.tree.module, func) == "logging.getLogger"
-        return False
-
     def _evaluated(self, definition: Definition, moved: frozenset[str]) -> Refusals:
         """Executing the definition must not do anything but define."""
-        what = f"the definition of {definition.name} runs code here"
         node = definition.node
+        lines = sorted(self._running(node))
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
-            value = node.value
-            if self._is_named_after_module(definition):
-                named = f'logging.getLogger("{Path(self.analysis.source.path).stem}")'
-                way_out = f"give {definition.name} a name of its own, {named}, which its records then have"
-                called_so = f"{definition.name} has the name of its module"
-                yield refuse("module-identity", node, called_so, way_out)
             effect = effects_of(self.tree, annotations=False).of(node)
-            if value is None or effect is Effect.RUNS:
-                yield refuse("definition-evaluated", node, what)
-            elif effect is not Effect.NONE and not undisturbed(self.tree, node, [node, *self._nodes(moved)]):
-                what = f"the value of {definition.name} is asked for after something else was done"
-                way_out = "put it below the imports, or above what runs before it"
-                yield refuse("definition-evaluated", node, what, way_out)
-            return
-        for line in sorted(self._running(node)):
+            alone = effect is Effect.NONE or undisturbed(self.tree, node, [node, *self._nodes(moved)])
+            lines = [] if effect is not Effect.RUNS and alone else [node.lineno]
+        for line in lines:
+            what = f"the definition of {definition.name} runs code here, or after something else was done"
             yield refuse("definition-evaluated", line, what)
 
     def _running(self, definition: DefinitionNode) -> Iterator[int]:

@@ -10,24 +10,19 @@ from codemods.program import nodes
 from codemods.program.annotations import quoted_in
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
-from codemods.program.marks import SAYS
+from codemods.program.loops import private_names
+from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
 from codemods.program.replaced import place_replacing
 from codemods.program.repository import setting_files
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.move.definitions import Definition, executed_in
-from codemods.rewrites.move.own_names import asks_itself, not_seen_by_itself
+from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import is_hook
 from codemods.rewrites.refusals import Refusals, refuse
-from codemods.values.project import Module, Project
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEEPEST = 12
 
 
 def moved_alike(
     around: Surroundings,
-    project: Project,
     analysis: Analysis,
     definition: Definition,
     moved: frozenset[str],
@@ -37,50 +32,39 @@ def moved_alike(
     leave the source with it.
     """
     node, name = definition.node, definition.name
-    if new.lstrip("_") != name.lstrip("_"):
-        yield from _renamed_alike(around, analysis, definition)
-    yield from not_seen_by_itself(analysis.tree, definition)
+    private = () if new.lstrip("_") == name.lstrip("_") else private_names(node, name)
+    for other, line in private if isinstance(node, ast.ClassDef) else ():
+        what = f"{other} means another name in a class that is not called {name}"
+        yield refuse("class-cell", line, what, "leave out the rename")
+    asking = [(at, f"{what} is used here") for at, what in asks_itself(analysis.tree)]
     if (look := around.look()) is not None and not look.by_name:
-        yield refuse("dynamic-names", node, str(look))
+        asking.append((node, str(look)))
+    for at, what in asking:
+        yield refuse("dynamic-names", at, what)
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
     place = around.marked("annotations", [name]) if lazily else None
     if place is not None:
-        stays = known.look_up(lazily[0]).origin == "own"
-        which = "stays in the source" if stays else "another file can't import alike"
-        what = f"an annotation of {name} names {lazily[0]}, which {which}, and {place}"
+        what = f"an annotation of {name} names {lazily[0]}, which can't be imported alike, and {place}"
         yield refuse("needs-source", node, what)
     reads = {read: True for read in definition.reads if known.look_up(read).origin in ("import", "own")}
-    late = [
-        n
-        for r in reads
-        for n in known.look_up(r).imports
-        if not known.repeatable(known.look_up(r), node.lineno)
-    ]
-    paths = {path: True for n in late for path in _taken(n)}
+    late = [r for r in reads if not known.repeatable(known.look_up(r), node.lineno)]
+    paths = {path: True for r in late for n in known.look_up(r).imports for path in _taken(n)}
     if (replaced := place_replacing(around, reads, paths)) is not None:
         yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
-    if around.reloaded:
-        reason = f"a file of the project loads the module again, and {name} would not be made anew"
-        yield refuse("definition-evaluated", node, reason)
-    if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return
-    for part in executed_in(analysis.tree, node):
-        hooked = _hooked(project, project.own, part) if isinstance(part, ast.ClassDef) else None
-        if hooked is not None:
-            what = f"{hooked} may run code when {name} is made of it"
-            yield refuse("definition-evaluated", part, what)
-    if isinstance(node, ast.ClassDef) and node.bases and (place := around.asks_for_derived()) is not None:
-        what = f"{place} {SAYS['derived']}, and {name} derives from one"
-        yield refuse("definition-evaluated", node, what)
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
-        if isinstance(n, (*_FUNCTIONS, ast.ClassDef))
+        if isinstance(n, nodes.DEFINITIONS)
     )
-    place = around.marked("module", [name]) or (around.marked("doctest", [name]) if examples else None)
-    if place is not None:
-        yield refuse("introspection", node, place)
+    derives = isinstance(node, ast.ClassDef) and bool(node.bases or node.keywords)
+    what = f"a file of the project loads the module again, and {name} would not be made anew"
+    found = [what if around.reloaded else None]
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+        found += [around.asks_for_derived() if derives else None, around.marked("module", [name])]
+        found += [around.marked("doctest", [name]) if examples else None]
+    for what in filter(None, found):
+        yield refuse("introspection", node, what)
 
 
 def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -89,56 +73,15 @@ def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _renamed_alike(around: Surroundings, analysis: Analysis, definition: Definition) -> Refusals:
-    """Nothing is made of a definition's name but texts that show it."""
-    node, name = definition.node, definition.name
-    if isinstance(node, ast.ClassDef):
-        for part in nodes.walk(node):
-            if (private := _private(part)) is not None:
-                what = (
-                    f"{private} means another name in a class that is not called {name}; leave out the rename"
-                )
-                yield refuse("class-cell", part if isinstance(part, (ast.expr, ast.stmt)) else node, what)
-                return
-
-
-def _private(node: ast.AST) -> str | None:
-    """The name in a node that means another one inside of a class."""
-    match node:
-        case (
-            ast.Name(id=name)
-            | ast.Attribute(attr=name)
-            | ast.FunctionDef(name=name)
-            | ast.AsyncFunctionDef(name=name)
-            | ast.ClassDef(name=name)
-            | ast.arg(arg=name)
-            | ast.keyword(arg=str() as name)
-        ) if name.startswith("__") and not name.endswith("__"):
-            return name
-    return None
-
-
-def _hooked(project: Project, module: Module, node: ast.ClassDef, depth: int = 0) -> str | None:
-    """A class of the project with code of its own for classes that are made of it, as this one is."""
-    metas = [keyword.value for keyword in node.keywords if keyword.arg == "metaclass"]
-    for kind in (*node.bases, *metas) if depth < _DEEPEST else ():
-        path = module.path(kind.value if isinstance(kind, ast.Subscript) else kind)
-        found = project.follow(path) if path is not None else None
-        if found is None:
-            continue
-        if kind in metas or not isinstance(found.node, ast.ClassDef) or _has_hook(found.node):
-            return found.name
-        if (further := _hooked(project, found.module, found.node, depth + 1)) is not None:
-            return further
-    return None
-
-
-def _has_hook(node: ast.ClassDef) -> bool:
-    return any(
-        (isinstance(inner, _FUNCTIONS) and inner.name == "__init_subclass__")
-        or (isinstance(inner, ast.Name) and inner.id == "__init_subclass__")
-        for inner in nodes.walk(node)
-    )
+def asks_itself(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Places of the source that ask its module for names that only a run tells."""
+    found: list[tuple[ast.AST, str]] = [
+        (use.node, name)
+        for name, use in evaluating(tree)
+        if (name in ("eval", "exec", "globals") or use.scope.space is tree.module)
+        and (use.call is None or not sees_given_only(use.call, EVALUATORS[name]))
+    ]
+    return found + reaching(tree)
 
 
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:

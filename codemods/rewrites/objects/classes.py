@@ -5,15 +5,15 @@ their attributes can stand for the variables.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from codemods.equal.objects import Kept as Claim
+from codemods.equal.objects import Known
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope, dotted
-from codemods.program.source import Source
 from codemods.rewrites.naming import fresh_name
-from codemods.rewrites.rules.layout import is_printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,6 @@ Objects = Sequence[tuple[Kept, ClassNames]]
 """Objects of one file, with what their classes and variables are called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The names by which the file knows what a class needs, and import statements for those it lacks."""
-
-    names: Mapping[str, str]
-    missing: tuple[str, ...]
-
-
 def class_names(
     analysis: Analysis, outer: Scope, kind: str, variables: Sequence[str], taken: set[str]
 ) -> ClassNames:
@@ -79,7 +71,7 @@ def class_names(
 
 def find_imports(
     analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str], met: Met
-) -> Imported:
+) -> Known:
     """By which names some things are known before all of some module-level statements; a new name is not one
     that is ``met`` outside of the file.
     """
@@ -94,7 +86,7 @@ def find_imports(
         names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
         alias = "" if names[name] == name else f" as {names[name]}"
         missing.setdefault(module, []).append(name + alias)
-    return Imported(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
+    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
 
 
 def own_statements(outer: Scope) -> list[ast.stmt]:
@@ -103,19 +95,22 @@ def own_statements(outer: Scope) -> list[ast.stmt]:
     return outer.node.body[ast.get_docstring(outer.node) is not None :]
 
 
-def has_room_above(source: Source, statement: ast.stmt) -> bool:
-    """Whether another statement can stand in a line of its own before one."""
-    lines = source.lines
-    own = not lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
-    return own and not lines[statement.lineno - 2].rstrip("\r\n").endswith("\\")
-
-
-def is_followed(source: Source, statement: ast.stmt) -> bool:
-    """Whether another statement follows one in its line."""
-    return source.text[source.span(statement)[1] :].lstrip(" \t").startswith(";")
-
-
-def can_be_attribute(analysis: Analysis, node: ast.Name, *, in_text: bool) -> bool:
-    """Whether a name can be written as an attribute: it is where the tree says, and nothing prints it."""
-    printed = in_text and is_printed(analysis.tree, node)
-    return analysis.source.segment(node) == node.id and not printed and not node.id.startswith("__")
+def kept_claims(objects: Objects) -> list[Claim]:
+    """Claim, for the proof, of every object which variables it keeps, and where it is made."""
+    found = []
+    for kept, names in objects:
+        node = kept.outer.node
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        found.append(
+            Claim(
+                place=(node.lineno, node.col_offset),
+                at=node.body.index(kept.at),
+                type_name=names.type_name,
+                variable=names.variable,
+                given=kept.given,
+                later=kept.later,
+                frozen=kept.frozen,
+                readers=tuple(helper.place for helper in kept.helpers),
+            )
+        )
+    return found

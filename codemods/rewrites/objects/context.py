@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from itertools import chain
 
 from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis, Lifting, Need
+from codemods.program.lifting import Lifting, Need
 from codemods.program.scopes import Scope, Use
-from codemods.rewrites.objects.classes import (
-    Kept,
-    can_be_attribute,
-    has_room_above,
-    is_followed,
-    own_statements,
-)
-from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
-from codemods.rewrites.rules.dynamic import seen_early
+from codemods.rewrites.objects.classes import Kept, own_statements
+from codemods.rewrites.refusals import Accepted, Refusal, first, refuse
+from codemods.rewrites.rules.assumptions import no_dynamic_names
+from codemods.rewrites.text.layout import indentation
 
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
@@ -40,30 +34,20 @@ def collect(
     refused: dict[Helper, Refusal] = {}
     for outer in dict.fromkeys(helper.outer for helper in helpers):
         chosen: list[Helper] = []
-        seen = seen_early(lifting.tree, outer)
-        for helper in (h for h in helpers if h.outer is outer):
-            reads = reads_of(lifting, helper)
-            checks = chain(_text(lifting.analysis, reads), _alone(lifting.analysis, helper, reads))
-            found = first(chain(checks, _early(seen, reads)), accepted, helper.name)
-            if found is not None:
-                refused[helper] = found
-            elif reads and _place(lifting, outer, [*chosen, helper]) is None:
-                refused[helper] = late(helper, helper.node.lineno)
-            elif reads:
-                chosen.append(helper)
-        at = _place(lifting, outer, chosen) if chosen else None
+        at: ast.stmt | None = None
+        for helper in (h for h in helpers if h.outer is outer and reads_of(lifting, h)):
+            place = _place(lifting, outer, [*chosen, helper])
+            seen = first(no_dynamic_names(lifting, helper, early=False), accepted, helper.name)
+            if place is None or seen is not None:
+                refused[helper] = seen or late(helper, helper.node.lineno)
+            else:
+                chosen, at = [*chosen, helper], place
         if at is not None:
             uses = [read for helper in chosen for read in reads_of(lifting, helper)]
             fields = tuple(dict.fromkeys(name for (name, _), _ in uses))
             names = tuple(use.node for _, use in uses)
             contexts.append(Kept(outer, tuple(chosen), fields, fields, at, names, frozen=True))
     return contexts, refused
-
-
-def _early(seen: ast.Name | None, reads: Sequence[tuple[Need, Use]]) -> Refusals:
-    """Nothing sees the context among the variables of its function."""
-    if reads and seen is not None:
-        yield refuse("dynamic-names", seen, f"{seen.id} would see the context here")
 
 
 def late(helper: Helper, line: int) -> Refusal:
@@ -76,49 +60,17 @@ def late(helper: Helper, line: int) -> Refusal:
     )
 
 
-def _text(analysis: Analysis, reads: Sequence[tuple[Need, Use]]) -> Refusals:
-    """Every read is where the tree says, and nothing prints its text."""
-    for (name, _), use in reads:
-        if not can_be_attribute(analysis, use.node, in_text=use.in_text):
-            yield refuse(
-                "layout",
-                use.node,
-                f"{name} can't be read as an attribute here",
-                "write the name out in the f-string, or leave out --captures context",
-            )
-
-
-def _alone(analysis: Analysis, helper: Helper, reads: Sequence[tuple[Need, Use]]) -> Refusals:
-    """Each capture by itself is settled somewhere."""
-    for name, owner in dict.fromkeys(need for need, _ in reads):
-        places = _statements(analysis, owner)
-        if not any(_settled(analysis, owner, statement, name) for statement in places):
-            line = helper.node.lineno
-            if analysis.flow(owner).knows(helper.node):
-                line = analysis.flow(owner).rebound_after(helper.node, name) or line
-            yield refuse(
-                "capture-rebound",
-                line,
-                f"{name}, which {helper.name} reads, may be rebound here",
-                "leave out --captures context, or give the later value another name",
-            )
-
-
-def _statements(analysis: Analysis, owner: Scope) -> list[ast.stmt]:
-    """Statements of a function before which another may stand."""
-    source = analysis.source
-    return [s for s in own_statements(owner) if has_room_above(source, s) and not is_followed(source, s)]
-
-
-def _settled(analysis: Analysis, owner: Scope, statement: ast.stmt, name: str) -> bool:
-    flow = analysis.flow(owner)
-    return flow.bound_at(statement, name) and flow.rebound_after(statement, name) is None
-
-
 def _place(lifting: Lifting, outer: Scope, helpers: Sequence[Helper]) -> ast.stmt | None:
-    """The first statement before which all captures of some helpers are settled."""
+    """The first statement of a line of its own before which all captures of some helpers are settled."""
+    source = lifting.analysis.source
     needs = {need for helper in helpers for need, _ in reads_of(lifting, helper)}
-    for statement in _statements(lifting.analysis, outer):
-        if all(_settled(lifting.analysis, owner, statement, name) for name, owner in needs):
+    for statement in own_statements(outer):
+        alone = len(indentation(source, statement.lineno)) == statement.col_offset
+        if alone and all(_settled(lifting, owner, statement, name) for name, owner in needs):
             return statement
     return None
+
+
+def _settled(lifting: Lifting, owner: Scope, statement: ast.stmt, name: str) -> bool:
+    flow = lifting.analysis.flow(owner)
+    return flow.bound_at(statement, name) and flow.rebound_after(statement, name) is None

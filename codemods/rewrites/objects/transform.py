@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
+from codemods.equal.objects import Known
 from codemods.program.lifting import Analysis
 from codemods.program.source import Source
-from codemods.rewrites.objects.classes import ClassNames, Imported, Kept, Objects
+from codemods.rewrites.objects.classes import ClassNames, Kept, Objects
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import imports_above
 from codemods.rewrites.text.layout import annotation_text, room
@@ -17,7 +18,7 @@ from codemods.rewrites.text.layout import annotation_text, room
 Annotate = Callable[[Kept, str], ast.expr | None]
 
 
-def keep_in_objects(analysis: Analysis, objects: Objects, imported: Imported, annotate: Annotate) -> Program:
+def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known, annotate: Annotate) -> Program:
     """Define the classes, make the objects and use their attributes; ``annotate`` gives the annotations of
     fields, where they are known.
 
@@ -38,7 +39,7 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Imported, an
         defined = _statements(_class(kept, names, imported, annotate))
         program.before(kept.root, lambda made=defined: made, apart=True)  # type: ignore[misc]
     first = min(kept.root.lineno for kept, _ in objects)
-    program.insert(*imports_above(analysis.source, analysis.source.newline.join(imported.missing), first))
+    program.insert(*imports_above(analysis.source, analysis.source.newline.join(imported.added), first))
     return program
 
 
@@ -63,7 +64,7 @@ def _making(source: Source, kept: Kept, names: ClassNames) -> list[str]:
     return [line, f"del {', '.join(kept.given)}"] if kept.given and not kept.frozen else [line]
 
 
-def _class(kept: Kept, names: ClassNames, imported: Imported, annotate: Annotate) -> list[str]:
+def _class(kept: Kept, names: ClassNames, imported: Known, annotate: Annotate) -> list[str]:
     outer, kinds = kept.outer.name, imported.names
     shared = f"Variables that {outer} shares with its helpers."
     lines = [

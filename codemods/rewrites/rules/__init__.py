@@ -11,22 +11,7 @@ from collections.abc import Callable
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.rewrites.refusals import Refusals
-from codemods.rewrites.rules import (
-    annotated,
-    binding,
-    calls,
-    captures,
-    definition,
-    dynamic,
-    introspection,
-    layout,
-    lifetimes,
-    moving,
-    namespace,
-    values,
-    writing,
-)
-from codemods.rewrites.rules import wrapper as residual
+from codemods.rewrites.rules import assumptions, calls, definition, moving, wrapper
 
 __all__ = ["CHECKS", "RESIDUAL_CHECKS"]
 
@@ -34,34 +19,27 @@ Check = Callable[[Lifting, Helper], Refusals]
 
 CHECKS: tuple[Check, ...] = (
     # Before names are compared: the scope of type parameters is no function's.
-    definition.no_type_params,
-    dynamic.no_class_cell,
-    dynamic.scopes_agree,
-    dynamic.no_dynamic_scope,
-    dynamic.not_compiled,
-    introspection.not_looked_at,
-    writing.no_shared_writes,
-    binding.bound_once,
-    binding.defined_first,
+    definition.understood,
+    definition.no_class_cell,
+    assumptions.no_dynamic_names,
+    assumptions.not_looked_at,
+    assumptions.not_compiled,
+    calls.no_shared_writes,
+    calls.bound_once,
+    calls.defined_first,
     definition.plain_definition,
-    definition.no_doctest,
-    annotated.annotations_safe,
-    values.only_called,
-    calls.keywords_free,
-    captures.captures_settled,
-    moving.place_for_function,
+    definition.annotations_safe,
+    calls.only_called,
+    calls.captures_settled,
     moving.globals_travel,
     moving.passed_globals_settled,
-    namespace.not_cleaned_up,
-    layout.text_is_plain,
-    lifetimes.lifetimes_unseen,
+    assumptions.lifetimes_unseen,
 )
 
 # What else is asked of a helper of which a residual stays.
 RESIDUAL_CHECKS: tuple[Check, ...] = (
-    residual.no_visible_frame,
-    introspection.nothing_looks,
-    residual.forwardable,
-    residual.keeps_parameters,
-    residual.code_unread,
+    wrapper.no_visible_frame,
+    assumptions.nothing_looks,
+    assumptions.not_compiled,
+    wrapper.forwardable,
 )

@@ -1,14 +1,23 @@
-"""What a definition evaluates each time it is executed: defaults and decorators."""
+"""What a definition evaluates when it is executed, after a lift once: defaults, decorators, annotations.
+
+It must not depend on the function or class around it in other ways than by captures.
+"""
 
 from __future__ import annotations
 
 import ast
-import re
+import importlib
+from typing import Any
 
+from codemods.program.annotations import reads_of, stated_by
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
+from codemods.program.loops import private_names
 from codemods.program.nodes import all_defaults, called, first_of
-from codemods.program.scopes import dotted
+from codemods.program.replaced import place_replacing
+from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.source import all_blocks
+from codemods.program.surroundings import Surroundings
 from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
 
@@ -16,6 +25,13 @@ from codemods.rewrites.refusals import Refusals, refuse
 STATELESS_DECORATORS = words("""
     contextlib.asynccontextmanager contextlib.contextmanager torch.compiler.disable torch.enable_grad
     torch.inference_mode torch.jit.unused torch.no_grad
+""")
+# Classes of other packages that their first part alone makes available.
+_CLASSES = words("""
+    argparse.Namespace collections.OrderedDict collections.defaultdict collections.deque datetime.datetime
+    logging.Logger numpy.dtype numpy.ndarray os.PathLike pathlib.Path torch.Generator torch.LongTensor
+    torch.Size torch.Tensor torch.device torch.dtype torch.nn.Module torch.nn.Parameter
+    torch.optim.Optimizer torch.utils.data.DataLoader torch.utils.data.Dataset
 """)
 
 
@@ -36,11 +52,9 @@ def plain_definition(lifting: Lifting, helper: Helper) -> Refusals:
             what = f"a default value of {helper.name} is evaluated at every definition"
             yield refuse("default-not-constant", default, what)
     for decorator in helper.node.decorator_list:
-        given = (
-            [*decorator.args, *(k.value for k in decorator.keywords)]
-            if isinstance(decorator, ast.Call)
-            else []
-        )
+        given = ()
+        if isinstance(decorator, ast.Call):
+            given = (*decorator.args, *(keyword.value for keyword in decorator.keywords))
         base = first_of(called(decorator))
         known = dotted(lifting.tree, helper.outer, called(decorator)) in STATELESS_DECORATORS
         known = known and isinstance(base, ast.Name) and bound_early(lifting, helper, base.id)
@@ -58,31 +72,117 @@ def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
     return flow.knows(root) and flow.bound_at(root, name)
 
 
-def no_type_params(lifting: Lifting, helper: Helper) -> Refusals:
-    """No type parameters that the helper has or names, no variable that is read when a type is evaluated."""
-    text = set(re.findall(r"\w+", lifting.tree.source.segment(helper.node)))
-    for scope in helper.scope.ancestors():
-        if scope.has_type_params and (scope is helper.scope or scope.types is None):
-            yield refuse(
-                "not-understood",
-                scope.node,
-                f"{scope.name} has type parameters",
-                "use a TypeVar of the module",
-            )
-        for name in sorted(text & (scope.types.names.keys() if scope.types is not None else set())):
-            yield refuse(
-                "not-understood",
-                helper.node,
-                f"{helper.name} names {name}, a type parameter of {scope.name}",
-                "use a TypeVar of the module",
-            )
-    for use in lifting.tree.lazy:
-        if use.scope.inside(helper.root):
-            reason = f"{use.node.id} is read whenever a type is evaluated"
-            yield refuse("not-understood", use.node, reason, "use a TypeVar of the module")
+def evaluated_annotations(tree: ScopeTree, helper: Helper) -> list[ast.expr]:
+    """The annotations of a helper that its definition evaluates."""
+    if "annotations" in tree.source.future_flags:
+        return []
+    return [annotation for annotation in stated_by(helper.node) if not isinstance(annotation, ast.Constant)]
 
 
-def no_doctest(lifting: Lifting, helper: Helper) -> Refusals:
-    """The docstring has no examples to be run."""
-    if ">>>" in (ast.get_docstring(helper.node, clean=False) or ""):
-        yield refuse("introspection", helper.node, f"the docstring of {helper.name} has doctest examples")
+def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
+    """Annotations are texts, names that are bound once, or types that surely can be made.
+
+    What they give is not seen by anyone: the helper is only called.
+    """
+    for annotation in evaluated_annotations(lifting.tree, helper):
+        try:
+            if not (isinstance(annotation, ast.Name) and _is_bound(lifting, helper, annotation.id)):
+                _made(lifting, helper, annotation)
+        except (AttributeError, LookupError, TypeError):
+            what = f"an annotation of {helper.name} is evaluated at its definition"
+            yield refuse("annotations-evaluated", annotation, what)
+
+
+def _is_bound(lifting: Lifting, helper: Helper, name: str) -> bool:
+    """Whether a name of the module is bound once, before the outermost function's statement."""
+    if not bound_early(lifting, helper, name):
+        return False
+    binders = lifting.tree.binders[lifting.tree.module, name]
+    imported = all(isinstance(binder.node, (ast.Import, ast.ImportFrom)) for binder in binders)
+    return imported or (len(binders) == 1 and helper not in lifting.foreign)
+
+
+def _made(lifting: Lifting, helper: Helper, node: ast.expr) -> Any:
+    """Evaluate a type, with `object` in the place of classes that are not the interpreter's own.
+
+    Raises:
+        LookupError: if it has parts that are not known.
+        AttributeError, TypeError: if it can't be evaluated.
+    """
+    match node:
+        case ast.Constant(value) if not isinstance(value, str):
+            return value
+        case ast.Tuple(elements):
+            return tuple(_made(lifting, helper, element) for element in elements)
+        case ast.Subscript(value, index):
+            return _made(lifting, helper, value)[_made(lifting, helper, index)]
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _made(lifting, helper, left) | _made(lifting, helper, right)
+        case ast.Name() | ast.Attribute():
+            path = dotted(lifting.tree, helper.outer, node) or ""
+            module, _, name = path.rpartition(".")
+            root = first_of(node)
+            early = isinstance(root, ast.Name) and bound_early(lifting, helper, root.id)
+            if module == "builtins" or (early and module in ("collections.abc", "typing")):
+                return getattr(importlib.import_module(module), name)
+            if early and (path in _CLASSES or _is_plain_class(lifting, node)):
+                return object
+    raise LookupError
+
+
+def _is_plain_class(lifting: Lifting, node: ast.expr) -> bool:
+    """Whether it is a class of the file, defined once, that has no bases, metaclass or decorator."""
+    if not isinstance(node, ast.Name):
+        return False
+    binders = lifting.tree.binders.get((lifting.tree.module, node.id), [])
+    made = binders[0].node if len(binders) == 1 else None
+    return isinstance(made, ast.ClassDef) and not (made.bases or made.keywords or made.decorator_list)
+
+
+def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
+    """No file of the project replaces what the definition evaluates."""
+    for code, evaluated in (
+        ("annotations-evaluated", evaluated_annotations(tree, helper)),
+        ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
+    ):
+        names, paths = reads_of(tree, helper.outer, evaluated)
+        place = place_replacing(around, names, paths)
+        if place is not None:
+            what = f"{place}, which the definition of {helper.name} evaluates at every call"
+            yield refuse(code, helper.node, what)
+
+
+def understood(lifting: Lifting, helper: Helper) -> Refusals:
+    """Nothing around the helper has type parameters; the outermost function is defined once at most."""
+    tree = lifting.tree
+    way_out = "use a TypeVar of the module"
+    evaluated = [scope.node for scope in helper.scope.ancestors() if scope.has_type_params]
+    evaluated += [use.node for use in tree.lazy if use.scope.inside(helper.root)]
+    for node in evaluated:
+        yield refuse("not-understood", node, "type parameters, or types evaluated when asked for", way_out)
+    if helper.top not in tree.once("placed", lambda: _placed(tree.source.tree.body)):
+        what, way_out = (
+            f"{helper.root.name} is defined in a loop or match",
+            "define it at the module's top level",
+        )
+        yield refuse("not-understood", helper.top, what, way_out)
+
+
+def _placed(body: list[ast.stmt]) -> set[ast.AST]:
+    """The statements that are executed once at most, at any depth of conditions."""
+    found: set[ast.AST] = set(body)
+    for statement in body:
+        if isinstance(statement, (ast.If, ast.Try, ast.TryStar, ast.With)):
+            for block in all_blocks(statement):
+                found |= _placed(block)
+    return found
+
+
+def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:
+    """The helper has no need of a class around it."""
+    private = helper.scope.private
+    found = [] if private is None else list(private_names(helper.node, private))
+    if "__class__" in helper.scope.free:
+        found.insert(0, ("super() or __class__", helper.node.lineno))
+    for name, line in found:
+        yield refuse("class-cell", line, f"{helper.name} uses {name} of the class around it")

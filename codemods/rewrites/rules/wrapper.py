@@ -7,8 +7,8 @@ import ast
 from codemods.program import nodes
 from codemods.program.helpers import Helper, own_nodes
 from codemods.program.lifting import Lifting
-from codemods.program.nodes import all_arguments, called
-from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.nodes import all_arguments
+from codemods.program.scopes import dotted
 from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
 
@@ -16,34 +16,33 @@ _STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
     print_exc print_stack setrecursionlimit tb_lineno tb_next walk_stack walk_tb
 """)
-_READERS = ("numba.", "taichi.", "tensorflow.", "torch.jit.", "triton.")
-_PICKLERS = ("cloudpickle.", "dill.", "joblib.", "marshal.", "pickle.")
+_PICKLERS = ("cloudpickle", "dill", "joblib", "marshal", "pickle")
 
 
 def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing in the file counts frames, and the helper does not recurse."""
-    tree, name = lifting.tree, helper.name
-    for found in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names)):
-        line = tree.attributes.get(found, helper.node.lineno)
-        yield refuse("introspection", line, f"{found} sees how deep the stack is")
+    """Nothing in the file counts frames or pickles a function, and the helper does not recurse."""
+    tree = lifting.tree
+    found = [
+        (tree.attributes.get(word, helper.node.lineno), f"{word} sees how deep the stack is")
+        for word in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names))
+    ]
     for node in nodes.walk(tree.source.tree):
-        for level in _levels(tree, node):
-            if not (isinstance(level, ast.Constant) and level.value == 1):
-                yield refuse("introspection", node, "a stack level is given here")
+        match node:
+            case ast.Call(func, args, keywords):
+                warns = dotted(tree, tree.module, func) == "warnings.warn" and len(args) > 2
+                if warns or any(keyword.arg == "stacklevel" for keyword in keywords):
+                    found.append((node.lineno, "a stack level is given here"))
+            case ast.Import(names):
+                found += [
+                    (node.lineno, f"{n.name} is used in this file") for n in names if n.name in _PICKLERS
+                ]
+            case ast.ImportFrom(module=module) if module in _PICKLERS:
+                found.append((node.lineno, f"{module} is used in this file"))
     if helper in _called_from(lifting, helper):
-        yield refuse(
-            "introspection", helper.node, f"{name} leads back to itself: every level takes two frames"
-        )
-
-
-def _levels(tree: ScopeTree, node: ast.AST) -> list[ast.expr]:
-    """The stack levels that a node gives, if it is a call."""
-    if not isinstance(node, ast.Call):
-        return []
-    levels = [keyword.value for keyword in node.keywords if keyword.arg == "stacklevel"]
-    if dotted(tree, tree.module, node.func) == "warnings.warn":
-        levels += node.args[2:3]
-    return levels
+        what = f"{helper.name} leads back to itself: every level takes two frames"
+        found.append((helper.node.lineno, what))
+    for line, what in found:
+        yield refuse("introspection", line, what)
 
 
 def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
@@ -60,37 +59,12 @@ def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
 
 
 def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
-    """A function of its kind can forward to another."""
-    if isinstance(helper.node, ast.AsyncFunctionDef):
-        for node in own_nodes(helper.node.body):
-            if isinstance(node, (ast.Yield, ast.YieldFrom)):
-                yield refuse(
-                    "not-understood",
-                    node,
-                    f"{helper.name} is an asynchronous generator",
-                    "let the helper only be called",
-                )
-
-
-def keeps_parameters(lifting: Lifting, helper: Helper) -> Refusals:
-    """No parameter is deleted."""
+    """A function of its kind can forward to another, and holds its parameters as long as the other does."""
+    yields = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own_nodes(helper.node.body))
+    if yields and isinstance(helper.node, ast.AsyncFunctionDef):
+        what = f"{helper.name} is an asynchronous generator"
+        yield refuse("not-understood", helper.node, what, "let the helper only be called")
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
             yield refuse("lifetimes", node, f"the parameter {node.id} is deleted here")
-
-
-def code_unread(lifting: Lifting, helper: Helper) -> Refusals:
-    """The helper is not handed to what reads its code."""
-    tree = lifting.tree
-    for decorator in helper.node.decorator_list:
-        path = dotted(tree, helper.outer, called(decorator)) or ""
-        if path.startswith(_READERS):
-            yield refuse("introspection", decorator, f"{path} compiles {helper.name}")
-    for use in lifting.analysis.uses(helper):
-        call = tree.parents.get(use.node)
-        call = tree.parents.get(call) if isinstance(call, (ast.Tuple, ast.List, ast.keyword)) else call
-        if isinstance(call, ast.Call) and call.func is not use.node:
-            path = dotted(tree, use.scope, call.func) or ""
-            if path.startswith((*_READERS, *_PICKLERS)):
-                yield refuse("introspection", call, f"{helper.name} is handed to {path}")
