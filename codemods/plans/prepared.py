@@ -47,8 +47,10 @@ def prepare(program: Program, helpers: Sequence[Helper]) -> Prepared:
     try:
         made = parse_source(program.text(), before.path, encoding=before.encoding, bom=before.bom)
         pairs = program.pairs(made.tree)
-    except (SourceError, ValueError, StopIteration, RuntimeError) as error:
+    except SourceError as error:
         raise NotProven(str(error)) from None
+    except (ValueError, StopIteration, RuntimeError):
+        raise NotProven("the rewritten file has other statements than it should") from None
     analysis = Analysis(made)
     came_from = dict(pairs)
     of_node = {helper.node: helper for helper in helpers}

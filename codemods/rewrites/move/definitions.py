@@ -127,6 +127,9 @@ class Definitions:
         for node in executed_in(self.tree, definition):
             if isinstance(node, _RUNS) and not self._describes(node):
                 yield node.lineno
+            for keyword in node.keywords if isinstance(node, ast.ClassDef) else ():
+                if dotted(self.tree, self.tree.scope_of(node), keyword.value) != "abc.ABCMeta":
+                    yield keyword.value.lineno
             for decorator in getattr(node, "decorator_list", ()):
                 if not self._describes(decorator) and not is_accessor(decorator):
                     yield decorator.lineno

@@ -59,12 +59,14 @@ def moved_alike(
     )
     derives = isinstance(node, ast.ClassDef) and bool(node.bases or node.keywords)
     what = f"a file of the project loads the module again, and {name} would not be made anew"
-    found = [what if around.reloaded else None]
+    found = [("definition-evaluated", what if around.reloaded else None)]
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-        found += [around.asks_for_derived() if derives else None, around.marked("module", [name])]
-        found += [around.marked("doctest", [name]) if examples else None]
-    for what in filter(None, found):
-        yield refuse("introspection", node, what)
+        found.append(("definition-evaluated", around.asks_for_derived() if derives else None))
+        found.append(("introspection", around.marked("module", [name])))
+        found.append(("introspection", around.marked("doctest", [name]) if examples else None))
+    for code, told in found:
+        if told is not None:
+            yield refuse(code, node, told)
 
 
 def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:

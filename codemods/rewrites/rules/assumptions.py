@@ -33,8 +33,9 @@ _WORDS = words("""
 # Names that other modules use for something else.
 _OF_MODULE = {"monitoring": "sys", "stack": "inspect", "trace": "inspect"}
 # What compiles a function from its source or bytecode, with the functions in it.
-_COMPILERS = ("numba.", "taichi.", "tensorflow.function", "triton.")
-_COMPILERS += ("torch.jit.ignore", "torch.jit.script", "torch.jit.trace")
+_COMPILERS = tuple(
+    words("numba. taichi. tensorflow.function torch.jit.ignore torch.jit.script torch.jit.trace triton.")
+)
 _MADE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.GeneratorExp, ast.Lambda)
 # What makes a class, or the like, that says where the call stands.
 _MAKERS = words("""

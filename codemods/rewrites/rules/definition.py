@@ -52,7 +52,7 @@ def plain_definition(lifting: Lifting, helper: Helper) -> Refusals:
             what = f"a default value of {helper.name} is evaluated at every definition"
             yield refuse("default-not-constant", default, what)
     for decorator in helper.node.decorator_list:
-        given = ()
+        given: tuple[ast.expr, ...] = ()
         if isinstance(decorator, ast.Call):
             given = (*decorator.args, *(keyword.value for keyword in decorator.keywords))
         base = first_of(called(decorator))

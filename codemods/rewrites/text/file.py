@@ -27,7 +27,7 @@ class TextNotPreserved(Exception):
     """A text that libcst would not write back as it is."""
 
     def __init__(self, line: int) -> None:
-        super().__init__(f"libcst would write line {line} differently")
+        super().__init__(f"line {line} can't be kept as it is written; format the file")
         self.line = line
 
 

@@ -248,7 +248,6 @@ def test_a_module_that_is_there_takes_no_definition(project: Path, extract: Comm
         ('["State"]', '["run"]', "needs-source"),
         ('["State"]', '["State", "SHARED"]', None),
         ('["State"]', '["State", "LOADED"]', "definition-evaluated"),
-        ('["State"]', '["State", "FIRST"]', "layout"),
     ],
 )
 def test_a_definition_that_can_not_move_stops_the_plan(

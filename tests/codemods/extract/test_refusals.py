@@ -105,13 +105,13 @@ CASES = {
     ),
     # Compilers, writes, positions
     "handed to a compiler": Case(
-        "import numba\n" + HELPER + "fast = numba.njit(outer)\n", "introspection", "outer is compiled"
+        "import numba\n" + HELPER + "fast = numba.njit(outer)\n", "introspection", "numba.njit compiles it"
     ),
     "a walrus of a generator inside": Case(
         "def outer(rows):\n    n = 1\n    def h(x):\n        return x + n\n"
         "    late = (n := row for row in rows)\n    return list(late), h(1)\n",
         "nonlocal-write",
-        "another function or generator",
+        "another function than the one",
     ),
     "behind a backslash": Case(
         "def outer(n):\n    if n: \\\n        pass\n    x = 1; \\\n    y = 2\n    def h(x):\n"
@@ -159,7 +159,7 @@ CASES = {
         "limit = 1\ndef outer(n):\n    def h(x):\n        class C:\n            limit = limit\n"
         "        return C.limit + n\n    return h(1)\n",
         "module-identity",
-        "a class body in h",
+        "reads limit",
         TO,
     ),
     "a file that calls it while it loads": Case(
@@ -186,13 +186,10 @@ CASES = {
     # Objects that functions share
     "a boxed variable that is annotated": Case(SHARED.format(before="n: int\n    n = 0"), None, "", BOX),
     "no line of its own for the object": Case(
-        SHARED.format(before="n = 0; n = flag"), "layout", "can't be made in a line of its own", BOX
+        SHARED.format(before="n = 0; n = flag"), "not-proven", "other statements than it should", BOX
     ),
     "a declaration that shares its line": Case(
-        SHARED.format(before="n = 0").replace("nonlocal n\n", "nonlocal n; k = 1\n"),
-        "layout",
-        "shares its line",
-        BOX,
+        SHARED.format(before="n = 0").replace("nonlocal n\n", "nonlocal n; k = 1\n"), None, "", BOX
     ),
 }
 

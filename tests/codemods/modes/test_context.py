@@ -86,4 +86,4 @@ def test_a_residual_is_not_left_of_what_a_context_refuses(tmp_path: Path, extrac
     )
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
     ran = extract(path, "--captures", "context", "--wrapper", "h", "--output-format", "json")
-    assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "layout", "h": None}
+    assert {name: helper["code"] for name, helper in ran.helpers.items()} == {"g": "not-proven", "h": None}

@@ -40,7 +40,7 @@ def test_refusals_name_lines_of_the_file_as_it_is(tmp_path: Path, extract: Comma
     path = tmp_path / "program.py"
     path.write_text(REFUSED["rebound while the helper may run"][1])
     ran = extract(path, "--wrapper", "h", "--output-format", "json")
-    assert ran.helpers["h"]["reason"].startswith("line 7: n may be rebound here, after line 6")
+    assert ran.helpers["h"]["reason"].startswith("line 7: n may be rebound here, while what line 6")
 
 
 def test_without_being_asked_for_none_is_left(tmp_path: Path, refused: Callable[..., str]) -> None:
