@@ -3,7 +3,7 @@
 Written before its author had read any of the checker, from knowledge of torch alone, to the sentence "every
 read of device data by the host in a hot loop is found, nothing else is". ``# reads`` marks such a line,
 ``# reads later`` one outside of hot loops; that these read, and no other line does, is what running them on a
-pretended device says (`test_strangers`). ``# waits``: for the device, without data.
+simulated GPU says (`test_strangers`). ``# waits``: for the device, without data.
 """
 
 from __future__ import annotations

@@ -48,6 +48,11 @@ def test_full(trainer: Project, capsys: Capture) -> None:
         "\n"
         "hotpath: 1 finding in 1 loop over environments in 1 file; 1 function runs in it; 1 call followed\n"
     )
+    assert trainer.run("--quiet") == 1
+    assert capsys.readouterr().out == (
+        "train.py:2:12: HP001 `.item()` reads one element, per env: `value.item()`; loop train.py:7 "
+        "`for env_idx in range(n_envs)` -> read (train.py:8)\n"
+    )
 
 
 MANY = """
@@ -88,19 +93,10 @@ def test_a_place_is_told_once_with_the_number_of_ways_to_it(project: Project, ca
     assert len(json.loads(capsys.readouterr().out)["findings"]) == 3
 
 
-def test_quiet(trainer: Project, capsys: Capture) -> None:
-    assert trainer.run("--quiet") == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "train.py:2:12: HP001 `.item()` reads one element, per env: `value.item()`; loop train.py:7 "
-        "`for env_idx in range(n_envs)` -> read (train.py:8)",
-    ]
-
-
 def test_clean(project: Project, capsys: Capture) -> None:
     project.write(train="def run(envs):\n    return [env.step() for env in envs]\n")
     assert project.run() == 0
-    out = capsys.readouterr().out
-    assert out == (
+    assert capsys.readouterr().out == (
         "hotpath: nothing stalls in 1 loop over environments in 1 file; 0 functions run in it; "
         "0 calls followed\n"
     )
@@ -119,12 +115,7 @@ def test_json(trainer: Project, capsys: Capture) -> None:
     (finding,) = document["findings"]
     assert (document["version"], document["files"], document["loops"]) == (1, 1, 1)
     assert finding["code"] == "HP001"
-    assert (finding["path"], finding["line"], finding["column"], finding["end_column"]) == (
-        "train.py",
-        2,
-        12,
-        24,
-    )
+    assert [finding[name] for name in ("path", "line", "column", "end_column")] == ["train.py", 2, 12, 24]
     assert (finding["function"], finding["text"], finding["state"]) == ("read", "value.item()", "new")
     assert finding["loop"]["header"] == "for env_idx in range(n_envs)"
     assert [call["function"] for call in finding["calls"]] == ["read"]
@@ -150,13 +141,9 @@ def test_github(trainer: Project, capsys: Capture) -> None:
     )
 
 
-@pytest.mark.parametrize("output_format", FORMATS)
-def test_every_format_has_the_same_status(trainer: Project, output_format: str) -> None:
-    assert trainer.run("--output-format", output_format) == 1
-
-
-def test_one_command_for_all(trainer: Project) -> None:
-    assert codemods(["hotpath", str(trainer.root)]) == 1
+def test_one_command_for_all_and_one_status_in_all_formats(trainer: Project) -> None:
+    for output_format in FORMATS:
+        assert codemods(["hotpath", str(trainer.root), "--output-format", output_format]) == 1
 
 
 def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
@@ -276,16 +263,11 @@ def test_no_hot_loop_is_told_and_no_success(project: Project, capsys: Capture) -
     assert project.run("--exit-zero") == 0
 
 
-@pytest.mark.parametrize("key", ["loop_variables", "iterables", "annotations"])
-@pytest.mark.parametrize("pattern", ["*", "?", "[ij]", "*_*"])
-def test_a_pattern_without_letters_switches_nothing_off(project: Project, key: str, pattern: str) -> None:
+def test_a_pattern_without_letters_matches_and_switches_nothing_off(project: Project) -> None:
     project.write(train="def run(envs, x):\n    for env in envs:\n        env.loss.item()\n")
-    default = getattr(Config(), key)
-    project.configure(f"{key} = {json.dumps([*default, pattern])}")
-    assert project.run() == 1
-
-
-def test_a_pattern_without_letters_matches(project: Project) -> None:
+    for key in ("loop_variables", "iterables", "annotations"):
+        project.configure(f"{key} = {json.dumps([*getattr(Config(), key), '*_*'])}")
+        assert project.run() == 1
     project.write(train="def run(things):\n    for i in things:\n        i.loss.item()\n")
     project.configure('loop_variables = ["[ij]"]')
     assert project.run() == 1
@@ -347,29 +329,20 @@ def test_following_methods_by_name_can_be_turned_off(project: Project) -> None:
         ('ignore = ["HP999"]', "ignore: no such code HP999"),
         ('heat = ["hot"]', "heat: no such heat hot; known are env, step, every-n, epoch, once"),
         ("ignore = [", "pyproject.toml:2: not valid TOML: Invalid value (at end of document)"),
+        (
+            "[tool.codemods.hotpth]",
+            "pyproject.toml:1: [tool.codemods] hotpth: unknown table; known is hotpath",
+        ),
+        ("[tool]\ncodemods = 3", "[tool.codemods]: must be a table"),
+        (
+            "[tool.codemods]\nhotpath = 3",
+            "pyproject.toml:2: [tool.codemods] hotpath: must be a table",
+        ),
     ],
 )
 def test_wrong_configuration(trainer: Project, text: str, message: str, capsys: Capture) -> None:
-    trainer.configure(text)
-    assert trainer.run() == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "[tool.codemods.hotpth]\n",
-            "pyproject.toml:1: [tool.codemods] hotpth: unknown table; known is hotpath",
-        ),
-        ("[tool]\ncodemods = 3\n", "[tool.codemods]: must be a table"),
-        ("[tool.codemods]\nhotpath = 3\n", "pyproject.toml:2: [tool.codemods] hotpath: must be a table"),
-    ],
-)
-def test_wrong_tables(trainer: Project, text: str, message: str, capsys: Capture) -> None:
-    (trainer.root / "pyproject.toml").write_text(text)
+    table = "" if text.startswith("[tool") else "[tool.codemods.hotpath]\n"
+    (trainer.root / "pyproject.toml").write_text(table + text)
     assert trainer.run() == 2
     err = capsys.readouterr().err
     assert message in err
@@ -377,37 +350,18 @@ def test_wrong_tables(trainer: Project, text: str, message: str, capsys: Capture
 
 
 def test_knobs() -> None:
-    assert set(Config.__dataclass_fields__) == {
-        "annotations",
-        "baseline",
-        "exclude",
-        "exclude_iterables",
-        "follow_unknown",
-        "heat",
-        "ignore",
-        "iterables",
-        "loaders",
-        "loop_variables",
-        "per_path_ignores",
-        "select",
-        "step_iterables",
-        "step_variables",
-    }
+    assert " ".join(sorted(Config.__dataclass_fields__)) == (
+        "annotations baseline exclude exclude_iterables follow_unknown heat ignore iterables loaders "
+        "loop_variables per_path_ignores select step_iterables step_variables"
+    )
 
 
 def test_measured_syncs_confirm_rows_and_show_what_is_missed(
     trainer: Project, capsys: Capture, tmp_path: Path
 ) -> None:
     def sync(line: int, count: int) -> dict[str, object]:
-        return {
-            "file": "train.py",
-            "line": line,
-            "kind": "item",
-            "call": "",
-            "often": f"{count} a step",
-            "count": count,
-            "windows": 4,
-        }
+        counts = {"often": f"{count} a step", "count": count, "windows": 4}
+        return {"file": "train.py", "line": line, "kind": "item", "call": "", **counts}
 
     path = tmp_path / "syncs.json"
     measured = {"steps": 4, "syncs": [sync(2, 12), sync(8, 4)], "ran": []}
@@ -502,3 +456,38 @@ def test_standard_input(project: Project, capsys: Capture, monkeypatch: pytest.M
 def test_standard_input_needs_a_name(arguments: list[str], message: str, capsys: Capture) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+SCREEN = """
+import torch
+from timm.utils import accuracy
+
+def train(model: torch.nn.Module, loader, optimizer, meter):
+    for step, x in enumerate(loader):
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        meter.add_unknown(accuracy(loss, x))
+        if step % 10 == 0:
+            print(loss.item(), loss.max().item())
+"""
+
+
+def test_the_last_line_says_what_is_not_shown_and_what_was_not_looked_at(
+    project: Project, capsys: Capture
+) -> None:
+    project.write(train=SCREEN)
+    for more in ([], ["--output-format", "json"]):
+        assert project.run("--root", str(project.root), *more) == 0  # the second is kept
+    out = capsys.readouterr().out
+    said = "2 not (1 of something unknown, 1 of other packages); not shown: 2 every so many steps (--heat"
+    assert said in out
+    told = json.loads(out[out.index("{") :])
+    assert told["less_hot"] == {"every-n": 2}
+    assert [item["why"] for item in told["not_followed"]] == ["of something unknown", "of other packages"]
+
+
+def test_a_dict_of_what_is_nested_deep_is_followed(project: Project) -> None:
+    made = "".join(f"    print({{name: {'[' * n}x{']' * n} for name in names}})\n" for n in range(1, 20))
+    project.write(train=f"def train(names, x):\n{made}    for env in envs:\n        x.item()\n")
+    assert project.run("--quiet") == 1
