@@ -1,4 +1,4 @@
-"""Run a script, seeded, for some optimizer steps, and print the seconds a step and a digest of its weights.
+"""Run a script, seeded, for some optimizer steps; print the CPU seconds a step and a digest of its weights.
 
     python limited.py STEPS SCRIPT [ARGUMENT]...
 
@@ -95,7 +95,7 @@ def main() -> None:
 
     def stepped(optimizer: Any, *_: Any) -> None:
         optimizers.setdefault(id(optimizer), optimizer)
-        times.append(time.perf_counter())
+        times.append(time.process_time())
         if len(times) >= steps:
             raise SystemExit(0)
 

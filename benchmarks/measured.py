@@ -103,7 +103,7 @@ PROGRAMS = (
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run: what it printed, without times and devices; its seconds a step; the digest of its weights."""
+    """A run: what it printed, without times and devices; CPU seconds a step; the digest of its weights."""
 
     output: tuple[str, ...]
     seconds: float

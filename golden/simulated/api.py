@@ -12,17 +12,7 @@ import torch
 from . import internals, moves
 from .memory import MEMORY
 from .moves import DEVICES, device_index
-from .streams import (
-    CURRENT,
-    DEFAULTS,
-    Backward,
-    Event,
-    Stream,
-    StreamContext,
-    current,
-    host_waits,
-    set_current,
-)
+from .streams import CURRENT, Event, Stream, backward, current, default, host_waits, set_current
 from .syncs import SYNCS
 from .tensor import SimulatedTensor, ambient
 
@@ -30,23 +20,15 @@ NAME = "simulated GPU"
 _TOTAL = 16 << 30
 
 
-class _Properties(types.SimpleNamespace):
-    """What ``torch.cuda.get_device_properties`` gives."""
-
-
-class _device:
+@contextlib.contextmanager
+def _device(device: Any) -> Iterator[None]:
     """``with torch.cuda.device(1):``."""
-
-    def __init__(self, device: Any) -> None:
-        self.index = device_index(device) if device is not None else None
-
-    def __enter__(self) -> None:
-        self.before = CURRENT.device
-        if self.index is not None:
-            CURRENT.device = self.index
-
-    def __exit__(self, *_: Any) -> None:
-        CURRENT.device = self.before
+    before = CURRENT.device
+    _set_device(device)
+    try:
+        yield
+    finally:
+        CURRENT.device = before
 
 
 _HostGenerator: Any = torch.Generator
@@ -75,31 +57,18 @@ class _Generator(_HostGenerator, metaclass=_Generators):  # type: ignore[misc]
         return torch.device("cuda", self.simulated_index)
 
 
-class _NoInference(torch.no_grad):
-    """``torch.inference_mode``: tensors that were made in it can't be wrapped."""
-
-    def __init__(self, mode: bool = True) -> None:
-        super().__init__()
-        self.mode = mode
-
-    def __new__(cls, mode: Any = True) -> Any:
-        return cls()(mode) if callable(mode) else super().__new__(cls)
-
-    def __enter__(self) -> None:
-        self.prev = torch.is_grad_enabled()
-        if self.mode:
-            torch.set_grad_enabled(False)
-
-    def clone(self) -> Any:
-        return type(self)(self.mode)
+def _inference_mode(mode: Any = True) -> Any:
+    """``torch.inference_mode``: tensors that were made in it can't be wrapped, so it is ``no_grad``."""
+    if callable(mode):
+        return torch.no_grad()(mode)
+    return torch.no_grad() if mode else torch.set_grad_enabled(torch.is_grad_enabled())
 
 
 def synchronize(device: Any = None) -> None:
     """``torch.cuda.synchronize``."""
     SYNCS.note("synchronize")
-    index = CURRENT.device if device is None else device_index(device)
     for stream in list(Stream.all):
-        if stream.index == index:
+        if stream.index == _number(device):
             host_waits(stream.known())
 
 
@@ -108,16 +77,16 @@ def empty_cache() -> None:
     SYNCS.note("empty_cache")
 
 
-def _memory(what: str) -> Any:
-    def told(device: Any = None) -> int:
-        memory = MEMORY[CURRENT.device if device is None else device_index(device) or 0]
-        return int(getattr(memory, what))
+def _number(device: Any) -> int:
+    return CURRENT.device if device is None else device_index(device) or 0
 
-    return told
+
+def _memory(what: str) -> Any:
+    return lambda device=None: getattr(MEMORY[_number(device)], what)
 
 
 def _reset_peak(device: Any = None) -> None:
-    memory = MEMORY[CURRENT.device if device is None else device_index(device) or 0]
+    memory = MEMORY[_number(device)]
     memory.peak_since = memory.live
 
 
@@ -138,33 +107,14 @@ def _legacy_tensor(name: str) -> Any:
     return _Meta(f"{name}Tensor", (), members)
 
 
-def _properties(device: Any = None) -> _Properties:
-    return _Properties(
-        name=NAME,
-        total_memory=_TOTAL,
-        major=9,
-        minor=0,
-        multi_processor_count=1,
-        is_integrated=0,
-        is_multi_gpu_board=0,
-        warp_size=32,
-        gcnArchName="",
-    )
-
-
 def _own(function: Any) -> Any:
     """A function that is no other one: the compiler's tables have a row for each name."""
     return lambda *args, **kwargs: function(*args, **kwargs)
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
-
-
 def _set_device(device: Any) -> None:
-    index = device_index(device)
-    if index is not None and (not isinstance(device, int) or device >= 0):
-        CURRENT.device = index
+    index = None if isinstance(device, int) and device < 0 else device_index(device)
+    CURRENT.device = CURRENT.device if index is None else index
 
 
 def _set_default_tensor_type(kind: Any) -> None:
@@ -188,7 +138,7 @@ def _backward(roots: Any) -> Iterator[None]:
     if index is None:
         yield
         return
-    with ambient(index), Backward(index):
+    with ambient(index), backward(index):
         yield
 
 
@@ -196,95 +146,117 @@ def _random_state(device: Any = "cuda") -> torch.Tensor:
     return torch.zeros(16, dtype=torch.uint8)
 
 
+_PROPERTIES = {
+    "name": NAME,
+    "total_memory": _TOTAL,
+    "major": 9,
+    "minor": 0,
+    "multi_processor_count": 1,
+    "is_integrated": 0,
+    "is_multi_gpu_board": 0,
+    "warp_size": 32,
+    "gcnArchName": "",
+}
+# Functions of `torch.cuda` that do nothing here.
+_IDLE = (
+    *(
+        "_lazy_call",
+        "_lazy_init",
+        "init",
+        "ipc_collect",
+        "manual_seed",
+        "manual_seed_all",
+        "seed",
+        "seed_all",
+    ),
+    *("set_rng_state", "set_rng_state_all", "set_sync_debug_mode"),
+)
+# What they give, whatever they are asked.
+_CONSTANT = {
+    "is_available": True,
+    "is_initialized": True,
+    "get_device_name": NAME,
+    "get_device_capability": (9, 0),
+    "get_arch_list": ["sm_90"],
+    "can_device_access_peer": True,
+    "is_bf16_supported": True,
+    "is_tf32_supported": True,
+    "get_sync_debug_mode": 0,
+    "utilization": 0,
+    "is_current_stream_capturing": False,
+    "memory_summary": "",
+}
+# Functions of `torch.accelerator`, and those of `torch.cuda` that they are.
+_ACCELERATOR = {
+    "current_device_index": "current_device",
+    "current_device_idx": "current_device",
+    "set_device_index": "set_device",
+    "set_device_idx": "set_device",
+    **{
+        name: name
+        for name in (
+            *("is_available", "device_count", "current_stream", "set_stream", "synchronize", "empty_cache"),
+            *("memory_allocated", "max_memory_allocated", "reset_peak_memory_stats"),
+        )
+    },
+}
+
+
+def _always(value: Any) -> Any:
+    return lambda *args, **kwargs: value
+
+
+def _memory_stats(device: Any = None) -> dict[str, int]:
+    memory = MEMORY[_number(device)]
+    names = {"allocated_bytes.all.current": memory.live, "allocated_bytes.all.peak": memory.peak_since}
+    return {**names, "num_alloc_retries": 0}
+
+
 def replacements() -> dict[str, Any]:
-    """What takes the place of what, by name in ``torch.cuda``."""
+    """Functions and classes that take the place of those of ``torch.cuda``, by name."""
     count = DEVICES[0]
+    live, peak = _memory("live"), _memory("peak_since")
     return {
-        "is_available": lambda: True,
-        "is_initialized": lambda: True,
+        **{name: _always(None) for name in _IDLE},
+        **{name: _always(value) for name, value in _CONSTANT.items()},
         "device_count": lambda: count,
         "current_device": lambda: CURRENT.device,
         "set_device": _set_device,
         "device": _device,
         "device_of": lambda t: _device(t.device if t.is_cuda else None),
-        "get_device_name": lambda device=None: NAME,
-        "get_device_capability": lambda device=None: (9, 0),
-        "get_device_properties": _properties,
-        "get_arch_list": lambda: ["sm_90"],
-        "can_device_access_peer": lambda a, b: True,
-        "is_bf16_supported": lambda including_emulation=True: True,
-        "is_tf32_supported": lambda: True,
-        "init": _nothing,
-        "_lazy_init": _nothing,
-        "_lazy_call": lambda call, **_: None,
-        "ipc_collect": _nothing,
-        "set_sync_debug_mode": _nothing,
-        "get_sync_debug_mode": lambda: 0,
-        "utilization": lambda device=None: 0,
-        "is_current_stream_capturing": lambda: False,
-        "manual_seed": _nothing,
-        "manual_seed_all": _nothing,
-        "seed": _nothing,
-        "seed_all": _nothing,
+        "get_device_properties": lambda device=None: types.SimpleNamespace(**_PROPERTIES),
         "initial_seed": torch.initial_seed,
         "get_rng_state": _random_state,
         "get_rng_state_all": lambda: [_random_state() for _ in range(count)],
-        "set_rng_state": _nothing,
-        "set_rng_state_all": _nothing,
         "Stream": Stream,
         "Event": Event,
-        "StreamContext": StreamContext,
-        "stream": StreamContext,
-        "current_stream": lambda device=None: current(None if device is None else device_index(device)),
-        "default_stream": lambda device=None: DEFAULTS[
-            CURRENT.device if device is None else device_index(device) or 0
-        ],
+        # A stream makes itself the current one.
+        "stream": lambda stream: contextlib.nullcontext() if stream is None else stream,
+        "current_stream": lambda device=None: current(_number(device)),
+        "default_stream": lambda device=None: default(_number(device)),
         "set_stream": set_current,
         "synchronize": synchronize,
         "empty_cache": empty_cache,
-        "memory_allocated": _memory("live"),
-        "max_memory_allocated": _memory("peak_since"),
-        "memory_reserved": _memory("live"),
-        "max_memory_reserved": _memory("peak_since"),
-        "memory_cached": _memory("live"),
-        "max_memory_cached": _memory("peak_since"),
+        "memory_allocated": live,
+        "memory_reserved": live,
+        "memory_cached": live,
+        "max_memory_allocated": peak,
+        "max_memory_reserved": peak,
+        "max_memory_cached": peak,
         "reset_peak_memory_stats": _reset_peak,
         "reset_max_memory_allocated": _reset_peak,
-        "mem_get_info": lambda device=None: (_TOTAL - MEMORY[CURRENT.device].live, _TOTAL),
-        "memory_summary": lambda device=None, abbreviated=False: "",
-        "memory_stats": lambda device=None: {
-            "allocated_bytes.all.current": MEMORY[CURRENT.device].live,
-            "allocated_bytes.all.peak": MEMORY[CURRENT.device].peak_since,
-            "num_alloc_retries": 0,
-        },
-    }
-
-
-def _accelerator() -> dict[str, Any]:
-    return {
-        "is_available": lambda: True,
-        "device_count": lambda: DEVICES[0],
-        "current_accelerator": lambda check_available=False: torch.device("cuda"),
-        "current_device_index": lambda: CURRENT.device,
-        "current_device_idx": lambda: CURRENT.device,
-        "set_device_index": _set_device,
-        "set_device_idx": _set_device,
-        "current_stream": lambda device=None: current(None),
-        "set_stream": set_current,
-        "synchronize": synchronize,
-        "empty_cache": empty_cache,
-        "memory_allocated": _memory("live"),
-        "max_memory_allocated": _memory("peak_since"),
-        "reset_peak_memory_stats": _reset_peak,
+        "mem_get_info": lambda device=None: (_TOTAL - live(device), _TOTAL),
+        "memory_stats": _memory_stats,
     }
 
 
 def install(devices: int) -> None:
     """Put the devices in place for the rest of the process."""
     DEVICES[0] = devices
-    _ = DEFAULTS[0]
+    default(0)
     names: Any = torch.cuda
-    for name, value in replacements().items():
+    ours = replacements()
+    for name, value in ours.items():
         if isinstance(value, types.FunctionType):
             value = _own(value)
         setattr(names, name, value)
@@ -294,12 +266,13 @@ def install(devices: int) -> None:
     for name in moves._DTYPES:
         setattr(names, f"{name}Tensor", _legacy_tensor(name))
     accelerator: Any = getattr(torch, "accelerator", None)
-    for name, value in _accelerator().items():
+    ours["current_accelerator"] = _always(torch.device("cuda"))
+    for name, same in {**_ACCELERATOR, "current_accelerator": "current_accelerator"}.items():
         if hasattr(accelerator, name):
-            setattr(accelerator, name, _own(value))
+            setattr(accelerator, name, _own(ours[same]))
     whole: Any = torch
     grad: Any = torch.autograd
-    whole.inference_mode = grad.inference_mode = grad.grad_mode.inference_mode = _NoInference
+    whole.inference_mode = grad.inference_mode = grad.grad_mode.inference_mode = _inference_mode
     whole.set_default_tensor_type = _set_default_tensor_type
     # A build for CUDA would have cuDNN lay out the weights of an LSTM.
     torch.backends.cudnn.is_acceptable = lambda tensor: False

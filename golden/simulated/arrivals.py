@@ -1,4 +1,4 @@
-"""What ``non_blocking`` copies bring to the host: nothing that can be read before the host has waited."""
+"""Copies that ``non_blocking`` brings to the host: nothing that can be read before the host has waited."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HostCopy(_Tensor):  # type: ignore[misc]
         return made
 
     def arrived(self) -> torch.Tensor:
-        """What was copied; `RuntimeError` if the host has not waited for it."""
+        """The values that were copied; `RuntimeError` if the host has not waited for them."""
         stream, seq, where = self.queued
         if not done(stream, seq):
             raise RuntimeError(
@@ -72,31 +72,19 @@ class HostCopy(_Tensor):  # type: ignore[misc]
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
-    def numpy(self, *, force: bool = False) -> Any:
-        return self.arrived().numpy(force=force)
-
-    def __array__(self, dtype: Any = None) -> Any:
-        whole: Any = self.arrived()
-        return whole.__array__(dtype)
-
-    def tolist(self) -> Any:
-        return self.arrived().tolist()
-
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return repr(self.arrived())
-
     def is_pinned(self, device: Any = None) -> bool:
         return True
 
     def data_ptr(self) -> int:
         return self.on_host.data_ptr()
 
-    def untyped_storage(self) -> Any:
-        return self.arrived().untyped_storage()
-
     def __deepcopy__(self, memo: Any) -> torch.Tensor:
         return self.arrived().clone()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        whole: Any = self.arrived()
-        return whole.__reduce_ex__(protocol)
+
+def _of_arrived(name: str) -> Any:
+    return lambda self, *args, **kwargs: getattr(self.arrived(), name)(*args, **kwargs)
+
+
+for _name in ("numpy", "__array__", "tolist", "__repr__", "untyped_storage", "__reduce_ex__"):
+    setattr(HostCopy, _name, _of_arrived(_name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -36,14 +37,14 @@ def run(command: Sequence[str], *, root: Path, out: Path, devices: int, quiet: b
     """Run a command to its end; its exit status. `UnusableInput` if it can't be started."""
     argv = [sys.executable if command[0] in ("python", "python3") else command[0], *command[1:]]
     environment = {**os.environ, **variables(out, devices, path=os.environ.get("PYTHONPATH"))}
+    output = subprocess.DEVNULL if quiet else None
     try:
-        return subprocess.run(
-            argv,
-            cwd=root,
-            env=environment,
-            check=False,
-            stdout=subprocess.DEVNULL if quiet else None,
-            stderr=subprocess.DEVNULL if quiet else None,
-        ).returncode
+        process = subprocess.Popen(argv, cwd=root, env=environment, stdout=output, stderr=output)
     except OSError as error:
         raise UnusableInput(f"can't start {argv[0]}: {error.strerror}") from None
+    # An interrupt ends the program, which then writes what it has seen.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -141,16 +141,3 @@ def own_storage_rebuilt(wrap: Callable[[torch.Tensor, Any], torch.Tensor]) -> No
         return wrap(original(storage, *args), getattr(storage, "_untyped_storage", storage))
 
     utils._rebuild_tensor = rebuild
-
-
-@contextlib.contextmanager
-def no_mode(mode: Any, depth: int) -> Iterator[None]:
-    """Take ``mode`` off the stack of modes meanwhile, if it is on it."""
-    if not depth:
-        yield
-        return
-    pop_mode()
-    try:
-        yield
-    finally:
-        push_mode(mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 from .syncs import SYNCS, Place, title
@@ -26,8 +26,7 @@ class Memory:
         """Count a new storage."""
         self.live += size
         self.by_place[where] += size
-        if self.live > self.peak_since:
-            self.peak_since = self.live
+        self.peak_since = max(self.peak_since, self.live)
         if self.live > self.peak:
             self.peak, self.peak_step, self._rising = self.live, SYNCS.steps, True
 
@@ -44,26 +43,15 @@ class Memory:
             self.at_peak = {where: size for where, size in self.by_place.items() if size}
         self._rising = False
 
-    def told(self) -> dict[str, Any]:
+    def row(self, device: str) -> dict[str, Any]:
         """The peak, when it was, and the lines that made what was live then."""
         self.look()
         held = Counter[str]()
         for where, size in self.at_peak.items():
             held[title(where)] += size
-        return {
-            "peak_bytes": self.peak,
-            "step": self.peak_step,
-            "left_bytes": self.live,
-            "held": [{"place": name, "bytes": size} for name, size in held.most_common(_LINES)],
-        }
+        lines = [{"place": name, "bytes": size} for name, size in held.most_common(_LINES)]
+        return {"device": device, "bytes": self.peak, "step": self.peak_step, "held": lines}
 
 
-class Memories(dict[int, Memory]):
-    """The memory of each device that is used."""
-
-    def __missing__(self, index: int) -> Memory:
-        found = self[index] = Memory()
-        return found
-
-
-MEMORY = Memories()
+# The memory of each device that is used.
+MEMORY: defaultdict[int, Memory] = defaultdict(Memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import OrderedDict
 from typing import Any
@@ -16,18 +17,9 @@ from .tensor import SimulatedTensor, apart, fresh, take_over
 
 Device = torch.device | str | int | None
 _LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
-_DTYPES = {
-    "Float": torch.float32,
-    "Double": torch.float64,
-    "Half": torch.float16,
-    "BFloat16": torch.bfloat16,
-    "Byte": torch.uint8,
-    "Char": torch.int8,
-    "Short": torch.int16,
-    "Int": torch.int32,
-    "Long": torch.int64,
-    "Bool": torch.bool,
-}
+_NAMES = ("Float", "Double", "Half", "BFloat16", "Bool", "Short", "Int", "Long")
+_DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name.lower()) for name in _NAMES}
+_DTYPES |= {"Byte": torch.uint8, "Char": torch.int8}
 _original: dict[str, Any] = {}
 DEVICES = [1]
 
@@ -81,18 +73,17 @@ def copied(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bo
         target = of_operation(index)
         merge(target.clock, stream.known())
         return fresh(values, index, where)
-    if index is not None:
-        made = fresh(values, index, where)
-        if not non_blocking and source.numel():
-            SYNCS.note("copy to the device")
-            host_waits(stream.known())
-        return made
-    if non_blocking:
+    if index is None and non_blocking:
         return HostCopy(values, (stream, stream.seq, where))
-    if source.numel():
-        SYNCS.note("copy to the host")
-    host_waits(stream.known())
-    return values
+    made = values if index is None else fresh(values, index, where)
+    if not non_blocking and inner.numel():
+        # A sparse tensor is its indices and its values.
+        SYNCS.note(f"copy to the {'host' if index is None else 'device'}", _PARTS.get(inner.layout, 1))
+        host_waits(stream.known())
+    return made
+
+
+_PARTS = {torch.sparse_coo: 2, torch.sparse_csr: 3}
 
 
 def move(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bool, layout: Any) -> Any:
@@ -286,6 +277,9 @@ def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> SimulatedTensor:
 
 def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     """Have a file hold the tensor as one of a device, as on a GPU, for which it is copied to the host."""
+    if getattr(self, "_is_param", False):
+        plain = SimulatedTensor(self.on_host, self.number, self.state)
+        return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
     storage: Any = self.on_host.untyped_storage()
     storage.simulated_index = self.number
     make: Any = torch.storage.TypedStorage
@@ -293,26 +287,8 @@ def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     if self.numel():
         SYNCS.note("save")
         host_waits(of_operation(self.number).known())
-    parameter = bool(getattr(self, "_is_param", False))
     form = (typed, self.on_host.storage_offset(), tuple(self.size()), self.on_host.stride())
-    rebuilt: Any = (
-        torch._utils._rebuild_tensor_v2,
-        (*form, self.requires_grad and not parameter, OrderedDict()),
-    )
-    if not parameter:
-        return rebuilt
-    plain = _Again(*rebuilt)
-    return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
-
-
-class _Again:
-    """The tensor inside of a parameter, for pickle."""
-
-    def __init__(self, function: Any, arguments: Any) -> None:
-        self.made = function, arguments
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.made
+    return torch._utils._rebuild_tensor_v2, (*form, self.requires_grad, OrderedDict())
 
 
 def _tag(storage: Any) -> str | None:
@@ -370,52 +346,47 @@ def install(constructors: list[str]) -> None:
 
 _DATA_GET: Any = torch.Tensor.data.__get__  # type: ignore[attr-defined]
 # What comes from Python is made on the host, then copied.
-_COPYING = {"tensor", "as_tensor", "asarray"}
+_COPYING = {"tensor", "as_tensor", "asarray", "new_tensor"}
+
+
+def _placed(made: torch.Tensor, name: str, index: int | None, needs: bool) -> torch.Tensor:
+    """Have a tensor that a function made on the host be on a device, unless ``index`` is None."""
+    if index is not None:
+        made = copied(made, index, None, False, None) if name in _COPYING else fresh(made, index)
+    return made.requires_grad_(True) if needs else made
 
 
 def _constructor(name: str, original: Any) -> Any:
     """A function such as ``torch.zeros``, on a simulated device where one is asked for."""
     like = name.endswith("_like")
 
+    @functools.wraps(original)
     def make(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs.get("device")
-        if given is None and like and args and isinstance(args[0], SimulatedTensor):
-            return original(*args, **kwargs)
-        index = device_index(given if given is not None else internals.default_device())
-        if name in ("as_tensor", "asarray") and args and isinstance(args[0], torch.Tensor):
-            if given is None and internals.default_device() is None:
+        first = args[0] if args else None
+        wanted = kwargs.get("device")
+        if wanted is None:
+            if like and isinstance(first, SimulatedTensor):
                 return original(*args, **kwargs)
-            kwargs.pop("device", None)
-            dtype = kwargs.pop("dtype", None)
-            return to(args[0], given if given is not None else internals.default_device(), dtype)
-        if name in _COPYING and args:
-            args = (_read(args[0], kwargs), *args[1:])
+            wanted = internals.default_device()
+        index = device_index(wanted)
+        if isinstance(first, torch.Tensor) and name in ("as_tensor", "asarray"):
+            return original(*args, **kwargs) if wanted is None else to(first, wanted, kwargs.get("dtype"))
+        if args and name in _COPYING:
+            args = (_read(first, kwargs), *args[1:])
+        elif like and isinstance(first, SimulatedTensor):
+            args = (first.on_host.detach(), *args[1:])
         _check_generator(kwargs.get("generator"), index)
-        if index is None:
-            pin = kwargs.pop("pin_memory", False)
-            with apart():
-                if like and args and isinstance(args[0], SimulatedTensor):
-                    args = (args[0].on_host, *args[1:])
-                made = original(*args, **kwargs)
-            return mark_pinned(made) if pin else made
+        pin = kwargs.pop("pin_memory", False)
+        if index is not None:
+            kwargs["device"] = "cpu"
+            if kwargs.get("out") is not None:
+                del kwargs["device"]
+                return original(*args, **kwargs)
         needs = kwargs.pop("requires_grad", False)
-        kwargs.pop("pin_memory", None)
-        if like and args and isinstance(args[0], SimulatedTensor):
-            args = (args[0].on_host.detach(), *args[1:])
-        if kwargs.get("out") is not None:
-            kwargs.pop("device", None)
-            return original(*args, **kwargs)
         with apart():
-            made = original(*args, **{**kwargs, "device": "cpu"})
-        if name in _COPYING:
-            moved = copied(made, index, None, False, None)
-        else:
-            moved = fresh(made, index)
-        return moved.requires_grad_(True) if needs else moved
+            made = original(*args, **kwargs)
+        return mark_pinned(made) if pin and index is None else _placed(made, name, index, needs)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = original.__doc__
-    make.__module__ = "torch"
     return make
 
 
@@ -441,8 +412,8 @@ def _check_generator(generator: Any, index: int | None) -> None:
 
 def _new(original: Any) -> Any:
     """A method such as ``tensor.new_zeros``, on the device of the tensor or the one that is asked for."""
-    name = original.__name__
 
+    @functools.wraps(original)
     def make(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         given = kwargs.pop("device", None)
         here = self.number if isinstance(self, SimulatedTensor) else None
@@ -453,9 +424,6 @@ def _new(original: Any) -> Any:
         inner = self.on_host if isinstance(self, SimulatedTensor) else self
         with apart():
             made = original(inner, *args, **kwargs)
-        if index is not None:
-            made = copied(made, index, None, False, None) if name == "new_tensor" else fresh(made, index)
-        return made.requires_grad_(True) if needs else made
+        return _placed(made, original.__name__, index, needs)
 
-    make.__name__ = name
     return make

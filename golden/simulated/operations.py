@@ -1,8 +1,9 @@
-"""What is known of PyTorch's operations: by their schemas, and of the waits in them by one table."""
+"""PyTorch's operations: known by their schemas, and the waits in them by one table."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,84 +14,97 @@ _WAITS: dict[str, dict[str, Any]] = {
 }
 _BOOLEAN = (torch.bool, torch.uint8)
 # Operations that take tensors of the host and of a device together.
-_MIXING = {
-    "copy_",
-    "index",
-    "index_put",
-    "index_put_",
-    "_index_put_impl_",
-    "_pack_padded_sequence",
-    "set_",
-    "_ctc_loss",
-}
+_MIXING = {"copy_", "index", "index_put", "index_put_", "_index_put_impl_", "set_", "_ctc_loss"}
+_MIXING |= {"_pack_padded_sequence"}
 # They share memory, which their schema doesn't say.
 _SHARING = {"_unsafe_view", "_reshape_alias", "lift_fresh"}
+Argument = tuple[int, str]
+
+
+def argument(args: tuple[Any, ...], kwargs: dict[str, Any], which: Argument) -> Any:
+    """The argument of a call at a position, or by its name."""
+    position, name = which
+    return args[position] if position < len(args) else kwargs.get(name)
 
 
 class Operation:
-    """What is known of one operation by its schema."""
+    """An operation, as its schema describes it.
 
-    __slots__ = ("form", "makes", "mixes", "name", "returned", "view", "wait", "writes", "writes_named")
+    Attributes:
+        written: the arguments that it writes to.
+        returned: for each result the argument that it is, or None.
+    """
+
+    __slots__ = ("form", "makes", "mixes", "name", "returned", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema = func._schema
         self.name = schema.name.partition("::")[2]
         self.wait = _WAITS.get(self.name)
-        arguments = schema.arguments
-        written = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
-        self.writes = tuple(i for i, (a, w) in enumerate(zip(arguments, written, strict=True)) if w)
-        self.writes_named = tuple(a.name for a, w in zip(arguments, written, strict=True) if w)
-        aliases = [r.alias_info is not None for r in schema.returns]
-        self.view = (any(aliases) and not any(written)) or self.name in _SHARING
-        # For each result the argument that it is, for those that are written to.
-        self.returned: tuple[tuple[int, str] | None, ...] = tuple(
-            next(
-                (
-                    (i, a.name)
-                    for i, a in enumerate(arguments)
-                    if r.alias_info is not None
-                    and r.alias_info.is_write
-                    and a.alias_info is not None
-                    and a.alias_info.before_set == r.alias_info.before_set
-                ),
-                None,
-            )
-            for r in schema.returns
-        )
+        by_alias: dict[str, Argument] = {
+            str(a.alias_info.before_set): (i, a.name)
+            for i, a in enumerate(schema.arguments)
+            if a.alias_info is not None and a.alias_info.is_write
+        }
+        self.written = tuple(by_alias.values())
+        aliases = [r.alias_info for r in schema.returns]
+        self.returned = tuple(alias and by_alias.get(str(alias.before_set)) for alias in aliases)
+        self.view = (any(aliases) and not self.written) or self.name in _SHARING
         self.form = torch.Tag.inplace_view in func.tags or self.name in ("resize_", "set_", "resize_as_")
-        takes = any("Tensor" in str(a.type) for a in arguments)
+        takes = any("Tensor" in str(a.type) for a in schema.arguments)
         self.makes = not takes and any("Tensor" in str(r.type) for r in schema.returns)
         self.mixes = self.name in _MIXING or self.name.startswith(("_fused_", "_foreach_"))
 
 
-def masks(args: tuple[Any, ...]) -> int:
-    return sum(
-        isinstance(a, torch.Tensor) and a.dtype in _BOOLEAN and a.is_cuda
-        for a in args[1] or ()
-        if a is not None
-    )
+def _indices(args: tuple[Any, ...], *, on_device: bool) -> list[torch.Tensor]:
+    return [a for a in args[1] or () if isinstance(a, torch.Tensor) and a.is_cuda == on_device]
+
+
+def _masks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    return sum(a.dtype in _BOOLEAN for a in _indices(args, on_device=True))
+
+
+def _put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    value = args[2]
+    filled = not value.is_cuda and value.numel() == 1 and not (len(args) > 3 and args[3])
+    return 0 if filled else _masks(args, kwargs)
+
+
+def _equal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    # The same memory is equal without a look at it.
+    return int(args[0].data_ptr() != args[1].data_ptr() or args[0].stride() != args[1].stride())
+
+
+def _mm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    return sum(a.layout is torch.sparse_coo and not a.on_host.is_coalesced() for a in args[:2] if a.is_cuda)
+
+
+def _where(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    return sum(isinstance(a, torch.Tensor) and not a.is_cuda for a in args)
+
+
+# How often an operation waits whose arguments decide that.
+_TIMES: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], int]] = {
+    "index": _masks,
+    "index_put": _put,
+    "index_put_": _put,
+    "_index_put_impl_": _put,
+    "equal": _equal,
+    "mm": _mm,
+    "addmm": lambda args, kwargs: _mm(args[1:], kwargs),
+    "where": _where,
+    "_unique2": lambda args, kwargs: int(args[0].numel() > 0),
+    "normal": lambda args, kwargs: int(len(args) > 1 and args[1].is_cuda),
+    "repeat_interleave": lambda args, kwargs: int(kwargs.get("output_size") is None),
+}
+
+
+def times(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """How often an operation waits."""
+    return int((operation.wait or {}).get("times", 0)) or _TIMES[operation.name](args, kwargs)
 
 
 def from_host(args: tuple[Any, ...]) -> int:
     """How many indices are tensors of the host, each of which is copied to the device."""
-    found = 0
-    for a in args[1] or ():
-        if isinstance(a, torch.Tensor) and not a.is_cuda and a.numel():
-            found += a.dim() if a.dtype in _BOOLEAN else 1
-    return found
-
-
-def times(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """How often an operation waits whose arguments decide that."""
-    if name == "index":
-        return masks(args)
-    if "index_put" in name:
-        value = args[2]
-        filled = not value.is_cuda and value.numel() == 1 and not (len(args) > 3 and args[3])
-        return 0 if filled else masks(args)
-    if name == "normal":
-        return int(len(args) > 1 and args[1].is_cuda)
-    if name == "equal":
-        # The same memory is equal without a look at it.
-        return int(args[0].data_ptr() != args[1].data_ptr() or args[0].stride() != args[1].stride())
-    return int(kwargs.get("output_size") is None)
+    found = [a for a in _indices(args, on_device=False) if a.numel()]
+    return sum(a.dim() if a.dtype in _BOOLEAN else 1 for a in found)

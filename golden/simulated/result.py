@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class _Row(BaseModel, frozen=True):
+    pass
+
+
+class Sync(_Row):
     """The syncs of one kind at one line.
 
     Attributes:
         file: the file of the program, as it is found from the folder of the run.
-        line: in it.
-        function: qualified name of the function.
-        kind: what made the host wait.
         call: the function of torch that the line called, if the sync is inside of one.
         text: the line.
         count: how often, in all processes.
@@ -40,8 +40,7 @@ class Sync:
         return f"{self.file}:{self.line}" if self.file else "(not in the program)"
 
 
-@dataclass(frozen=True, slots=True)
-class Race:
+class Race(_Row):
     """Two accesses of which one did not wait for the other."""
 
     what: str
@@ -50,25 +49,38 @@ class Race:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Peak:
+class Held(_Row):
+    """The bytes that one line made of what was live at the peak."""
+
+    place: str
+    bytes: int
+
+
+class Peak(_Row):
     """The peak of live storages of one device: in bytes, after how many steps, held by which lines."""
 
     device: str
-    peak: int
+    bytes: int
     step: int
-    held: tuple[tuple[str, int], ...]
+    held: tuple[Held, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run on simulated devices showed; ``ran`` has the functions that computed there."""
+class Function(_Row):
+    """A function of the program that computed on a device."""
 
+    file: str
+    function: str
+
+
+class Result(_Row):
+    """The syncs, races and peaks of a run, and the functions that computed on a device."""
+
+    version: int = 1
     steps: int
     syncs: tuple[Sync, ...]
-    races: tuple[Race, ...]
-    peaks: tuple[Peak, ...]
-    ran: tuple[tuple[str, str], ...] = ()
+    races: tuple[Race, ...] = ()
+    peaks: tuple[Peak, ...] = ()
+    ran: tuple[Function, ...] = ()
 
     @property
     def total(self) -> int:
@@ -83,27 +95,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line that waits otherwise than it did: None on the side that does not wait there at all.
+    """A line that waits otherwise than it did: how often before and after, and how much more in a step."""
 
-    Attributes:
-        a_step: how much more often in a step.
-    """
-
-    base: Sync | None
-    head: Sync | None
+    sync: Sync
+    old: int
+    new: int
     a_step: float
-
-    @property
-    def sync(self) -> Sync:
-        """The line as it is now, or as it was."""
-        found = self.head or self.base
-        assert found is not None
-        return found
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How often, before and after."""
-        return (self.base.count if self.base else 0, self.head.count if self.head else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,41 +120,46 @@ class Compared:
 
 def grown(before: Result, after: Result) -> list[Peak]:
     """The devices that need more memory, by more than 1 %."""
-    known = Counter({peak.device: peak.peak for peak in before.peaks})
-    return [peak for peak in after.peaks if peak.peak - known[peak.device] > peak.peak // 100]
+    known = Counter({peak.device: peak.bytes for peak in before.peaks})
+    return [peak for peak in after.peaks if peak.bytes - known[peak.device] > peak.bytes // 100]
 
 
 def read_result(folder: Path) -> Result | None:
-    """What the processes of a run wrote to a folder; None if none has loaded torch."""
+    """Read what the processes of a run wrote to a folder; None if none has loaded torch."""
     files = sorted(folder.glob("simulated-*.json"))
-    found = [json.loads(path.read_text()) for path in files]
+    found = [Result.model_validate_json(path.read_bytes()) for path in files]
     if not found:
         return None
-    counts: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0])
     races: Counter[tuple[str, str, str]] = Counter()
-    peaks: dict[str, Peak] = {}
-    for process in found:
-        for row in process["syncs"]:
-            key = tuple(row[name] for name in ("file", "line", "function", "kind", "call", "text"))
-            counts[key][0] += row["count"]
-            counts[key][1] = max(counts[key][1], row["windows"])
-        for row in process["races"]:
-            races[row["what"], row["place"], row["other"]] += row["count"]
-        for device, told in process["memory"].items():
-            held = tuple((row["place"], row["bytes"]) for row in told["held"])
-            peak = Peak(device, told["peak_bytes"], told["step"], held)
-            if device not in peaks or peaks[device].peak < peak.peak:
-                peaks[device] = peak
-    syncs = [Sync(*key, *numbers) for key, numbers in counts.items()]
+    for race in (race for process in found for race in process.races):
+        races[race.what, race.place, race.other] += race.count
+    highest: dict[str, Peak] = {}
+    for peak in (peak for process in found for peak in process.peaks):
+        highest[peak.device] = max(highest.get(peak.device, peak), peak, key=lambda one: one.bytes)
     return Result(
-        steps=max(process["steps"] for process in found),
-        syncs=tuple(
-            sorted(syncs, key=lambda sync: (-sync.count, sync.file, sync.line, sync.kind, sync.call))
+        steps=max(process.steps for process in found),
+        syncs=_together(sync for process in found for sync in process.syncs),
+        races=tuple(
+            Race(what=what, place=place, other=other, count=count)
+            for (what, place, other), count in races.most_common()
         ),
-        races=tuple(Race(*key, count) for key, count in races.most_common()),
-        peaks=tuple(peaks[device] for device in sorted(peaks)),
-        ran=tuple(sorted({(file, function) for process in found for file, function in process["ran"]})),
+        peaks=tuple(highest[device] for device in sorted(highest)),
+        ran=tuple(
+            sorted({one for process in found for one in process.ran}, key=lambda f: (f.file, f.function))
+        ),
     )
+
+
+def _together(syncs: Iterable[Sync]) -> tuple[Sync, ...]:
+    """One row for each line, kind and call, the most frequent first."""
+    found: dict[Hashable, Sync] = {}
+    for sync in syncs:
+        known = found.get(key := _SAME[0](sync))
+        if known is not None:
+            numbers = {"count": known.count + sync.count, "windows": max(known.windows, sync.windows)}
+            sync = sync.model_copy(update=numbers)
+        found[key] = sync
+    return tuple(sorted(found.values(), key=lambda s: (-s.count, s.file, s.line, s.kind, s.call)))
 
 
 _SAME: tuple[Callable[[Sync], Hashable], ...] = (
@@ -171,9 +173,17 @@ _SAME: tuple[Callable[[Sync], Hashable], ...] = (
 
 
 def compare(base: Result, head: Result) -> Compared:
-    """Where the numbers of syncs differ. A line that only moved, to another function or file, is the same."""
+    """Find where the numbers of syncs differ; a line that only moved, to a file or function, is the same."""
     left, right = list(base.syncs), list(head.syncs)
-    pairs: list[tuple[Sync | None, Sync | None]] = []
+    changes = []
+
+    def note(old: Sync | None, new: Sync | None) -> None:
+        before, after = old.count if old else 0, new.count if new else 0
+        a_step = after / max(head.steps, 1) - before / max(base.steps, 1)
+        sync = new or old
+        if a_step and sync is not None:
+            changes.append(Change(sync, before, after, a_step))
+
     for key in _SAME:
         waiting: dict[Hashable, list[Sync]] = defaultdict(list)
         for sync in left:
@@ -185,11 +195,9 @@ def compare(base: Result, head: Result) -> Compared:
                 alike.remove(other)
                 left.remove(other)
                 right.remove(sync)
-                pairs.append((other, sync))
-    pairs += [(None, sync) for sync in right] + [(sync, None) for sync in left]
-    changes = tuple(Change(a, b, _rate(b, head) - _rate(a, base)) for a, b in pairs)
-    return Compared(base, head, tuple(change for change in changes if change.a_step))
-
-
-def _rate(sync: Sync | None, of: Result) -> float:
-    return sync.count / max(of.steps, 1) if sync else 0.0
+                note(other, sync)
+    for sync in right:
+        note(None, sync)
+    for sync in left:
+        note(sync, None)
+    return Compared(base, head, tuple(changes))

@@ -8,8 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from . import api
 from .memory import MEMORY
 from .streams import RACES
@@ -28,20 +26,16 @@ def start(spec: dict[str, Any]) -> None:
         if os.getpid() == pid:
             SYNCS.muted += 1
             out.mkdir(parents=True, exist_ok=True)
-            (out / f"simulated-{pid}.json").write_text(json.dumps(found()))
+            (out / f"simulated-{pid}.json").write_text(json.dumps(_found()))
 
     atexit.register(write)
 
 
-def found() -> dict[str, Any]:
-    """What was seen so far."""
+def _found() -> dict[str, Any]:
     return {
-        "version": 1,
-        "torch": torch.__version__,
-        "rank": os.environ.get("RANK"),
         "steps": SYNCS.steps,
         "ran": ran(),
-        "syncs": SYNCS.rows(),
+        "syncs": list(SYNCS.rows()),
         "races": RACES.rows(),
-        "memory": {f"cuda:{index}": memory.told() for index, memory in sorted(MEMORY.items())},
+        "peaks": [memory.row(f"cuda:{index}") for index, memory in sorted(MEMORY.items())],
     }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import contextlib
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import torch
@@ -15,6 +17,8 @@ from .memory import BLOCK, MEMORY
 from .syncs import SYNCS, Place, title
 
 Clock = dict[int, int]
+# An access: the stream that it was queued on, as which operation, and the line.
+Use = tuple["Stream", int, Place]
 
 
 def merge(into: Clock, other: Clock) -> None:
@@ -33,10 +37,12 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
         Stream._numbers += 1
         self.number, self.priority = Stream._numbers, priority
-        self.index = CURRENT.device if device is None else _index(device)
+        index = device if device is None or isinstance(device, int) else torch.device(device).index
+        self.index = CURRENT.device if index is None else index
         self.clock: Clock = dict(HOST)
         self.seq = 0
-        self.freed: list[_Freed] = []
+        # Memory that was given back while other streams might still use it.
+        self.freed: list[tuple[int, list[Use]]] = []
         self._before: list[Stream] = []
         Stream.all.add(self)
         if self.number > 1:
@@ -120,21 +126,6 @@ class Event:
         return 1.0
 
 
-class StreamContext:
-    """``with torch.cuda.stream(s):``."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> None:
-        if self.stream is not None:
-            _ours(self.stream).__enter__()
-
-    def __exit__(self, *_: Any) -> None:
-        if self.stream is not None:
-            _ours(self.stream).__exit__()
-
-
 class State:
     """What is known of one storage of a device: shared by all tensors that are views of it."""
 
@@ -144,8 +135,8 @@ class State:
         self.index, self.place = index, where
         self.size = -(-size // BLOCK) * BLOCK if size else 0
         self.stream = current(index)
-        self.write: tuple[Stream, int, Place] | None = None
-        self.reads: dict[int, tuple[Stream, int, Place]] | None = None
+        self.write: Use | None = None
+        self.reads: dict[int, Use] | None = None
         self.recorded: set[int] | None = None
         MEMORY[index].add(self.size, where)
         if RACES.several and self.stream.freed:
@@ -167,17 +158,11 @@ class _Current(threading.local):
         self.backward: list[Stream] | None = None
 
 
-class _Defaults(dict[int, Stream]):
-    def __missing__(self, index: int) -> Stream:
-        found = self[index] = Stream(index)
-        return found
-
-
 class Races:
     """Accesses that did not wait for each other, by both lines."""
 
     def __init__(self) -> None:
-        self.found: Counter[tuple[str, Place, str, Place, str]] = Counter()
+        self.found: Counter[tuple[str, Place, Place]] = Counter()
         # With one stream nothing can race, and nobody pays for looking.
         self.several = False
 
@@ -196,12 +181,12 @@ class Races:
                 self._race("write", where, stream, "read", read)
         state.write, state.reads = (stream, stream.seq, where), None
 
-    def _race(
-        self, what: str, where: Place, stream: Stream, other: str, before: tuple[Stream, int, Place]
-    ) -> None:
+    def _race(self, what: str, where: Place, stream: Stream, other: str, before: Use) -> None:
+        self._note(f"{what} on {stream.name} did not wait for the {other} on {before[0].name}", where, before)
+
+    def _note(self, said: str, where: Place, before: Use) -> None:
         if not SYNCS.muted:
-            said = f"{what} on {stream.name} did not wait for the {other} on {before[0].name}"
-            self.found[said, where, other, before[2], stream.name] += 1
+            self.found[said, where, before[2]] += 1
 
     def free(self, state: State) -> None:
         """Remember memory that is given back while another stream may still use it."""
@@ -213,41 +198,33 @@ class Races:
             if use[0] is not stream and use[0].number not in (state.recorded or ()) and _pending(stream, use)
         ]
         if late:
-            stream.freed.append(_Freed(state.size, late))
+            stream.freed.append((state.size, late))
 
     def given(self, state: State) -> None:
         """Look whether a new storage may get memory that another stream still uses."""
         stream = state.stream
-        left: list[_Freed] = []
-        for freed in stream.freed:
-            late = [use for use in freed.late if _pending(stream, use)]
-            if late and freed.size >= state.size > 0:
-                if not SYNCS.muted:
-                    said = (
-                        f"memory made for {stream.name} is given to another tensor while {late[0][0].name} "
-                        "may still use it: `record_stream` is missing"
-                    )
-                    self.found[said, state.place, "use", late[0][2], stream.name] += 1
+        left = []
+        for size, uses in stream.freed:
+            late = [use for use in uses if _pending(stream, use)]
+            if late and size >= state.size > 0:
+                said = (
+                    f"memory made for {stream.name} is given to another tensor while {late[0][0].name} may "
+                    "still use it: `record_stream` is missing"
+                )
+                self._note(said, state.place, late[0])
             elif late:
-                left.append(freed)
+                left.append((size, late))
         stream.freed = left
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each pair of lines."""
         return [
             {"what": said, "place": title(where), "other": title(before), "count": count}
-            for (said, where, _, before, _), count in self.found.most_common()
+            for (said, where, before), count in self.found.most_common()
         ]
 
 
-class _Freed:
-    __slots__ = ("late", "size")
-
-    def __init__(self, size: int, late: list[tuple[Stream, int, Place]]) -> None:
-        self.size, self.late = size, late
-
-
-def _pending(stream: Stream, use: tuple[Stream, int, Place]) -> bool:
+def _pending(stream: Stream, use: Use) -> bool:
     number = use[0].number
     return stream.clock.get(number, 0) < use[1] and HOST.get(number, 0) < use[1]
 
@@ -255,14 +232,9 @@ def _pending(stream: Stream, use: tuple[Stream, int, Place]) -> bool:
 HOST: Clock = {}
 RACES = Races()
 CURRENT = _Current()
-DEFAULTS: dict[int, Stream] = _Defaults()
+DEFAULTS: dict[int, Stream] = {}
 # What is to be done when the host has waited: copies that have arrived are given their values.
 ARRIVALS: list[Any] = []
-
-
-def _index(device: Any) -> int:
-    found = device if isinstance(device, int) else torch.device(device).index
-    return CURRENT.device if found is None else found
 
 
 def _ours(stream: Any) -> Stream:
@@ -272,8 +244,15 @@ def _ours(stream: Any) -> Stream:
 def current(index: int | None) -> Stream:
     """The current stream of a device in this thread."""
     index = CURRENT.device if index is None else index
-    found = CURRENT.streams.get(index)
-    return DEFAULTS[index] if found is None else found
+    found = CURRENT.streams.get(index) or DEFAULTS.get(index)
+    return default(index) if found is None else found
+
+
+def default(index: int) -> Stream:
+    """The default stream of a device."""
+    if index not in DEFAULTS:
+        DEFAULTS[index] = Stream(index)
+    return DEFAULTS[index]
 
 
 def set_current(stream: Stream) -> None:
@@ -296,7 +275,7 @@ def of_operation(index: int) -> Stream:
     if node >= 1 << 62:
         stream = next((one for one in reversed(passed) if one.index == index), stream)
     else:
-        stream = changes[at - 1][1] if at else DEFAULTS[index]
+        stream = changes[at - 1][1] if at else default(index)
     if stream is not passed[-1]:
         # The engine has each node's stream wait for those of the nodes that its gradients come from.
         merge(stream.clock, passed[-1].known())
@@ -304,20 +283,16 @@ def of_operation(index: int) -> Stream:
     return stream
 
 
-class Backward:
+@contextlib.contextmanager
+def backward(index: int) -> Iterator[None]:
     """A backward pass: at its end the current stream waits for all that were used."""
-
-    def __init__(self, index: int) -> None:
-        self._index = index
-
-    def __enter__(self) -> None:
-        self._outer = CURRENT.backward
-        CURRENT.backward = [current(self._index)]
-
-    def __exit__(self, *_: Any) -> None:
-        for stream in CURRENT.backward or ():
-            merge(current(self._index).clock, stream.known())
-        CURRENT.backward = self._outer
+    outer, CURRENT.backward = CURRENT.backward, [current(index)]
+    try:
+        yield
+    finally:
+        for stream in CURRENT.backward:
+            merge(current(index).clock, stream.known())
+        CURRENT.backward = outer
 
 
 def queue(stream: Stream) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -45,7 +46,8 @@ def _kind_of(file: str) -> int:
         return _LIBRARY
     if file.startswith(_TORCH):
         return _TORCHS
-    if file.startswith("<frozen"):
+    if file.startswith("<") and (sys.argv[:1] != ["-c"] or file.startswith("<frozen")):
+        # Code that was made from a text belongs to the line that calls it.
         return _LIBRARY
     installed = "site-packages" in file or "dist-packages" in file
     if file.startswith(_STANDARD) and not installed:
@@ -118,10 +120,11 @@ def _shown(path: Path) -> str:
     return path.as_posix()
 
 
-def ran() -> list[tuple[str, str]]:
+def ran() -> list[dict[str, str]]:
     """The functions of the program that computed on a device, with their files."""
     codes = [code for key, code in _codes.items() if _kinds[key] == _PROGRAM]
-    return sorted({(_shown(Path(code.co_filename)), _function(code)) for code in codes})
+    found = {(_shown(Path(code.co_filename)), _function(code)) for code in codes}
+    return [{"file": file, "function": function} for file, function in sorted(found)]
 
 
 class Syncs:
@@ -157,20 +160,20 @@ class Syncs:
             self.steps += 1
         self._stepped.add(id(optimizer))
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One row for each line, kind and call."""
-        found: dict[tuple[Any, ...], list[int]] = {}
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Give a row for each instruction of the program, kind and call."""
         for (where, kind, called), (count, windows, _) in self.counts.items():
             file, line, function = located(where)
-            text = linecache.getline(_codes[where[0]].co_filename, line).strip() if file else ""
-            kept = found.setdefault((file, line, function, kind, called, text), [0, 0])
-            kept[0] += count
-            kept[1] = max(kept[1], windows)
-        names = ("file", "line", "function", "kind", "call", "text")
-        return [
-            {**dict(zip(names, key, strict=True)), "count": count, "windows": windows}
-            for key, (count, windows) in found.items()
-        ]
+            yield {
+                "file": file,
+                "line": line,
+                "function": function,
+                "kind": kind,
+                "call": called,
+                "text": linecache.getline(_codes[where[0]].co_filename, line).strip() if file else "",
+                "count": count,
+                "windows": windows,
+            }
 
 
 SYNCS = Syncs()

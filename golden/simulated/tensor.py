@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MethodWrapperType
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
 from .arrivals import HostCopy, pinned
-from .operations import Operation, from_host, times
+from .operations import Operation, argument, from_host, times
 from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, Place, place
 
@@ -44,7 +43,7 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
     Attributes:
         on_host: the tensor of the CPU that has its values.
         number: that of the device.
-        state: what is known of its storage.
+        state: the state of its storage.
     """
 
     on_host: torch.Tensor
@@ -60,10 +59,8 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if type(func) is MethodWrapperType:
-            with internals.Disabled():
-                return func(*args)
-        ambient = AMBIENT
-        outer = ambient.call
+            return plain_call(func, *args)
+        ambient, outer = AMBIENT, AMBIENT.call
         if ambient.depth:
             ambient.call = outer or (func, args, kwargs)
             with internals.Disabled():
@@ -89,21 +86,7 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
 
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
-
-    @property
-    def data(self) -> Any:
-        return plain_call(_DATA.__get__, self)
-
-    @data.setter
-    def data(self, value: torch.Tensor) -> None:
-        take_over(self, value)
-
-    def __tensor_flatten__(self) -> tuple[list[str], int]:
-        return ["on_host"], self.number
-
-    @staticmethod
-    def __tensor_unflatten__(inside: Any, number: int, size: Any, stride: Any) -> SimulatedTensor:
-        return fresh(inside["on_host"], number)
+    data = property(lambda self: plain_call(_DATA.__get__, self), lambda self, value: take_over(self, value))
 
     def get_device(self) -> int:
         return self.number
@@ -128,7 +111,7 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
 
 
 class _Mode(_DispatchMode):  # type: ignore[misc]
-    """Sees what torch's own code makes while it works on tensors of a device."""
+    """The mode that sees what torch's own code makes while it works on tensors of a device."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -158,19 +141,18 @@ def ambient(index: int = 0) -> Iterator[None]:
         internals.pop_mode()
 
 
-def apart() -> contextlib.AbstractContextManager[None]:
-    """Have what is made meanwhile be where it is asked for."""
-    return _apart() if AMBIENT.depth else contextlib.nullcontext()
-
-
 @contextlib.contextmanager
-def _apart() -> Iterator[None]:
+def apart() -> Iterator[None]:
+    """Have what is made meanwhile be where it is asked for."""
     depth, AMBIENT.depth = AMBIENT.depth, 0
+    if depth:
+        internals.pop_mode()
     try:
-        with internals.no_mode(MODE, depth):
-            yield
+        yield
     finally:
         AMBIENT.depth = depth
+        if depth:
+            internals.push_mode(MODE)
 
 
 def plain_call(function: Any, *args: Any) -> Any:
@@ -179,14 +161,23 @@ def plain_call(function: Any, *args: Any) -> Any:
         return function(*args)
 
 
+def written_by(stream: Stream, inner: torch.Tensor, index: int, where: Place) -> SimulatedTensor:
+    """A tensor of a device with a storage of its own, which the last operation of a stream has written."""
+    if inner.layout is torch.strided:
+        size = inner.untyped_storage().nbytes()
+    else:
+        parts = (inner._indices(), inner._values()) if inner.layout is torch.sparse_coo else ()
+        size = sum(part.untyped_storage().nbytes() for part in parts)
+    state = State(index, size, where)
+    state.write = (stream, stream.seq, where)
+    return SimulatedTensor(inner, index, state)
+
+
 def fresh(inner: torch.Tensor, index: int, where: Place | None = None) -> SimulatedTensor:
     """A new tensor of a device, written by the current stream."""
     stream = of_operation(index)
     queue(stream)
-    where = place() if where is None else where
-    state = State(index, inner.untyped_storage().nbytes() if inner.layout is torch.strided else 0, where)
-    state.write = (stream, stream.seq, where)
-    return SimulatedTensor(inner, index, state)
+    return written_by(stream, inner, index, place() if where is None else where)
 
 
 def take_over(tensor: torch.Tensor, value: torch.Tensor) -> None:
@@ -213,12 +204,15 @@ def take_over(tensor: torch.Tensor, value: torch.Tensor) -> None:
 _DATA: Any = torch.Tensor.data
 
 
-def _different(func: Any, found: set[int], host: bool) -> RuntimeError:
-    names = [f"cuda:{index}" for index in sorted(found)] + ["cpu"] * host
-    return RuntimeError(
-        "Expected all tensors to be on the same device, but found at least two devices, "
-        f"{names[0]} and {names[1]}! (at {func})"
-    )
+def _of_call() -> Iterator[Any]:
+    """Give the arguments of the function of torch that the program called, and what is in them."""
+    waiting = [*AMBIENT.call[1], *(AMBIENT.call[2] or {}).values()] if AMBIENT.call else []
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, (tuple, list)):
+            waiting += value
+        else:
+            yield value
 
 
 def _given_from_host(found: list[torch.Tensor]) -> bool:
@@ -226,51 +220,30 @@ def _given_from_host(found: list[torch.Tensor]) -> bool:
 
     What torch's own code makes for its computations is on the right device on a GPU.
     """
-    call = AMBIENT.call
-    if call is None or CURRENT.backward is not None:
+    if CURRENT.backward is not None:
         return False
-    theirs = {_memory(tensor) for tensor in found if tensor.layout is torch.strided}
-    waiting = [*call[1], *(call[2] or {}).values()]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, (tuple, list)):
-            waiting += value
-        elif type(value) in _OF_HOST and value.layout is torch.strided and _memory(value) in theirs:
-            return True
-    return False
+    theirs = {_memory(tensor) for tensor in found}
+    return any(type(value) in _OF_HOST and _memory(value) in theirs for value in _of_call())
 
 
-def _index_of_call() -> int:
-    """The device for a tensor that torch's own code makes: that of the arguments it was given."""
-    waiting = list(AMBIENT.call[1]) if AMBIENT.call else []
-    for value in waiting:
-        if isinstance(value, SimulatedTensor):
-            return value.number
-        if isinstance(value, (tuple, list)):
-            waiting += value
-    return AMBIENT.index
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+def _memory(tensor: torch.Tensor) -> int | None:
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else None
 
 
 _OF_HOST = (torch.Tensor, torch.nn.Parameter)
 
 
 def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], stream: Stream) -> None:
-    wait = operation.wait
-    assert wait is not None
-    count = wait["times"] or times(operation.name, args, kwargs)
-    if wait["kind"] == "mask":
+    assert operation.wait is not None
+    kind = operation.wait["kind"]
+    if kind == "mask":
         SYNCS.note("copy to the device", from_host(args))
-    if not count:
-        return
-    kind = wait["kind"]
+    count = times(operation, args, kwargs)
     if operation.name == "_local_scalar_dense" and AMBIENT.call is not None:
         kind = _ASKED.get(getattr(AMBIENT.call[0], "__name__", ""), kind)
-    SYNCS.note(kind, count)
-    host_waits(stream.known())
+    if count:
+        SYNCS.note(kind, count)
+        host_waits(stream.known())
 
 
 # A function inside of `dispatch` that calls itself would keep its arguments alive until the next collection.
@@ -302,10 +275,11 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not tensors:
         out = func(*given, **named)
         if operation.makes and AMBIENT.depth and isinstance(out, torch.Tensor):
-            return fresh(out, _index_of_call())
-        if operation.writes and len(operation.returned) == 1 and operation.returned[0] is not None:
-            position, name = operation.returned[0]
-            return args[position] if position < len(args) else kwargs[name]
+            # What torch's own code makes is on the device of the arguments that it was given.
+            of_call = (value.number for value in _of_call() if isinstance(value, SimulatedTensor))
+            return fresh(out, next(of_call, AMBIENT.index))
+        if len(operation.returned) == 1 and operation.returned[0] is not None:
+            return argument(args, kwargs, operation.returned[0])
         return out
     index = tensors[0].number
     where = place()
@@ -314,145 +288,89 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         merge(stream.clock, HOST)
     stream.seq += 1
     if operation.name == "copy_":
-        return _copy(func, args, kwargs, given, named, where)
+        return _copy(func, args, given, named, where)
     others = {tensor.number for tensor in tensors if tensor.number != index and tensor.on_host.dim()}
-    host = bool(of_host)
-    if others or (host and not operation.mixes and _given_from_host(of_host)):
-        raise _different(func, {index, *others}, host and not others)
+    if others or (of_host and not operation.mixes and _given_from_host(of_host)):
+        names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{names[0]} and {names[1]}! (at {func})"
+        )
     if operation.wait is not None:
         _wait(operation, args, kwargs, stream)
-    if "device" in named and named["device"] is not None:
+    if named.get("device") is not None:
         named["device"] = _CPU
     if named.get("pin_memory"):
         named["pin_memory"] = False
     out = func(*given, **named)
-    if RACES.several and not operation.view:
-        _accesses(operation, tensors, args, kwargs, stream, where)
-    elif operation.writes:
-        for tensor in _written(operation, args, kwargs):
-            tensor.state.write = (stream, stream.seq, where)
+    if operation.written or (RACES.several and not operation.view):
+        _note_accesses(operation, tensors, args, kwargs, stream, where)
     if operation.form:
-        _take_form(func, operation, args, kwargs, out)
-    return _outside(operation, out, args, kwargs, tensors, index, stream, where)
-
-
-def _accesses(
-    operation: Operation,
-    tensors: list[SimulatedTensor],
-    args: Any,
-    kwargs: Any,
-    stream: Stream,
-    where: Place,
-) -> None:
-    written = (
-        {id(tensor.state) for tensor in _written(operation, args, kwargs)} if operation.writes else set()
-    )
-    for state in {id(tensor.state): tensor.state for tensor in tensors}.values():
-        RACES.access(state, stream, id(state) in written, where)
-
-
-def _written(operation: Operation, args: Any, kwargs: Any) -> list[SimulatedTensor]:
-    found: list[SimulatedTensor] = []
-    for position, name in zip(operation.writes, operation.writes_named, strict=True):
-        value = args[position] if position < len(args) else kwargs.get(name)
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(item, SimulatedTensor):
-                found.append(item)
-    return found
-
-
-def _outside(
-    operation: Operation,
-    out: Any,
-    args: Any,
-    kwargs: Any,
-    tensors: list[SimulatedTensor],
-    index: int,
-    stream: Stream,
-    where: Place,
-) -> Any:
-    """The results as tensors of the device; those that an operation writes into are the arguments."""
-
-    result = _Result(operation.view, tensors[0].state, index, stream, where)
+        internals.change_form(func, args, kwargs)
+        if operation.name == "set_" and len(args) > 1 and isinstance(args[1], SimulatedTensor):
+            args[0].state = args[1].state
     if operation.name == "_pack_padded_sequence":
         # The sizes of the batches stay on the host.
-        return result.wrapped(out[0]), out[1]
-    if not operation.writes:
-        return result.wrapped(out)
-    returned = operation.returned
-    if len(returned) == 1 and returned[0] is not None:
-        position, name = returned[0]
-        return args[position] if position < len(args) else kwargs[name]
-    if isinstance(out, (list, tuple)) and len(out) == len(returned):
+        return written_by(stream, out[0], index, where), out[1]
+    view_of = tensors[0].state if operation.view else None
+    if len(operation.returned) == 1 and operation.returned[0] is not None:
+        return argument(args, kwargs, operation.returned[0])
+    if operation.written and isinstance(out, (list, tuple)):
+        # Results that an operation writes into are the arguments.
         return type(out)(
-            result.wrapped(value)
-            if which is None
-            else (args[which[0]] if which[0] < len(args) else kwargs[which[1]])
-            for value, which in zip(out, returned, strict=True)
+            argument(args, kwargs, which) if which else _outside(value, view_of, index, stream, where)
+            for value, which in zip(out, operation.returned, strict=True)
         )
-    return result.wrapped(out)
+    return _outside(out, view_of, index, stream, where)
 
 
-@dataclass(slots=True)
-class _Result:
-    """What an operation gives: views of its first argument, or storages of their own."""
-
-    view: bool
-    state: State
-    index: int
-    stream: Stream
-    where: Place
-
-    def wrapped(self, value: Any) -> Any:
-        """A result as a tensor of the device."""
-        if isinstance(value, torch.Tensor):
-            if self.view:
-                return SimulatedTensor(value, self.index, self.state)
-            strided = value.layout is torch.strided
-            state = State(self.index, value.untyped_storage().nbytes() if strided else 0, self.where)
-            state.write = (self.stream, self.stream.seq, self.where)
-            return SimulatedTensor(value, self.index, state)
-        if type(value) in (list, tuple):
-            return type(value)([self.wrapped(item) for item in value])
-        return value
+def _note_accesses(
+    operation: Operation, tensors: list[SimulatedTensor], args: Any, kwargs: Any, stream: Stream, where: Place
+) -> None:
+    written = set()
+    for which in operation.written:
+        value = argument(args, kwargs, which)
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, SimulatedTensor):
+                written.add(id(item.state))
+                if not RACES.several:
+                    item.state.write = (stream, stream.seq, where)
+    if RACES.several:
+        for state in {id(tensor.state): tensor.state for tensor in tensors}.values():
+            RACES.access(state, stream, id(state) in written, where)
 
 
-def _take_form(func: Any, operation: Operation, args: Any, kwargs: Any, out: Any) -> None:
-    internals.change_form(func, args, kwargs)
-    if operation.name == "set_" and len(args) > 1 and isinstance(args[1], SimulatedTensor):
-        args[0].state = args[1].state
+def _outside(value: Any, view_of: State | None, index: int, stream: Stream, where: Place) -> Any:
+    """A result as a tensor of the device: with the storage that it is a view of, or with its own."""
+    if isinstance(value, torch.Tensor):
+        if view_of is not None:
+            return SimulatedTensor(value, index, view_of)
+        return written_by(stream, value, index, where)
+    if type(value) in (list, tuple):
+        return type(value)([_outside(item, view_of, index, stream, where) for item in value])
+    return value
 
 
-def _copy(func: Any, args: Any, kwargs: Any, given: list[Any], named: Any, where: Place) -> Any:
+def _copy(func: Any, args: Any, given: list[Any], named: Any, where: Place) -> Any:
     """``target.copy_(source)``, between host and device as well."""
     target, source = args[0], args[1]
     waits = not (named.get("non_blocking") or (len(given) > 2 and given[2]))
-    to_device, from_device = isinstance(target, SimulatedTensor), isinstance(source, SimulatedTensor)
-    if to_device:
-        stream = of_operation(target.number)
-        if RACES.several:
-            if from_device:
-                # Between two devices the current streams of both wait for each other.
-                theirs = of_operation(source.number)
-                merge(stream.clock, theirs.known())
-                RACES.access(source.state, stream, False, where)
-                merge(theirs.clock, stream.known())
-            RACES.access(target.state, stream, True, where)
-        else:
-            target.state.write = (stream, stream.seq, where)
-        if not from_device and waits and source.numel():
+    of_target = of_operation(target.number) if isinstance(target, SimulatedTensor) else None
+    of_source = of_operation(source.number) if isinstance(source, SimulatedTensor) else None
+    if of_target is not None and of_source is not None and of_target is not of_source:
+        # Between two devices the current streams of both wait for each other.
+        merge(of_target.clock, of_source.known())
+        merge(of_source.clock, of_target.known())
+    if of_source is not None:
+        RACES.access(source.state, of_source, False, where)
+    if of_target is not None:
+        RACES.access(target.state, of_target, True, where)
+        if of_source is None and waits and source.numel():
             SYNCS.note("copy to the device")
-            host_waits(stream.known())
-        func(*given, **named)
-        return target
-    stream = of_operation(source.number)
-    if RACES.several:
-        RACES.access(source.state, stream, False, where)
+            host_waits(of_target.known())
     func(*given, **named)
-    if not source.numel():
-        return target
-    if waits or not pinned(target):
-        # Without pinned memory there is nowhere to copy to in the background.
+    # Without pinned memory there is nowhere to copy to in the background.
+    if of_source is not None and of_target is None and source.numel() and (waits or not pinned(target)):
         SYNCS.note("copy to the host")
-        host_waits(stream.known())
+        host_waits(of_source.known())
     return target

@@ -12,7 +12,6 @@ NOT_SIMULATED = (
     "Triton, compiled regions (they run eagerly), NCCL (collectives go to gloo), what cuBLAS and cuDNN "
     "leave undetermined"
 )
-_VERSION = 1
 _LINES = 5
 _MOST = 30
 # Steps of an agent come between those of the nets that it trains, and a line is one of either.
@@ -46,14 +45,14 @@ def render_changes(found: Compared, *, names: tuple[str, str]) -> str:
     lines = [f"{name}: {_many(side.total, 'sync')} in {_many(side.steps, 'step')}" for name, side in sides]
     rows = [("", "times", "difference", "kind", "line", "function")]
     for change in found.changes:
-        (old, new), now = change.counts, change.sync
+        old, new, now = change.old, change.new, change.sync
         word = "new" if not old else "gone" if not new else "more" if new > old else "fewer"
         rows.append((word, f"{old} -> {new}", _difference(change, head), now.kind, now.place, _function(now)))
     lines += ["", *(_columns(rows) if found.changes else ["the same syncs"])]
     lines += ["", f"races: {base.raced} -> {head.raced}", *_race_lines(head)]
     for peak in head.peaks:
-        before = next((other.peak for other in base.peaks if other.device == peak.device), 0)
-        lines.append(f"peak memory of {peak.device}: {_mib(before)} -> {_mib(peak.peak)}")
+        before = next((other.bytes for other in base.peaks if other.device == peak.device), 0)
+        lines.append(f"peak memory of {peak.device}: {_mib(before)} -> {_mib(peak.bytes)}")
     return "\n".join([*lines, "", NOT_SIMULATED])
 
 
@@ -69,7 +68,8 @@ def worse(found: Compared) -> list[tuple[str, str]]:
     races = [race for race in head.races if (race.what, race.place, race.other) not in known]
     lines += [(race.place, _race(race)) for race in races if head.raced > base.raced]
     lines += [
-        (peak.held[0][0], f"peak memory of {peak.device} is {_mib(peak.peak)}") for peak in grown(base, head)
+        (peak.held[0].place, f"peak memory of {peak.device} is {_mib(peak.bytes)}")
+        for peak in grown(base, head)
     ]
     return lines
 
@@ -119,9 +119,9 @@ def _peaks(result: Result) -> list[str]:
     found = []
     for peak in result.peaks:
         found.append(
-            f"peak memory of {peak.device}: {_mib(peak.peak)}, after {_many(peak.step, 'step')}, made by"
+            f"peak memory of {peak.device}: {_mib(peak.bytes)}, after {_many(peak.step, 'step')}, made by"
         )
-        found += [f"  {_mib(size):>10}  {place}" for place, size in peak.held[:_LINES]]
+        found += [f"  {_mib(held.bytes):>10}  {held.place}" for held in peak.held[:_LINES]]
     return found
 
 
@@ -147,26 +147,5 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def as_table(result: Result) -> dict[str, Any]:
     """A result for other tools."""
-    names = ("file", "line", "function", "kind", "call", "text", "count", "windows")
-    return {
-        "version": _VERSION,
-        "steps": result.steps,
-        "ran": [{"file": file, "function": function} for file, function in result.ran],
-        "syncs": [
-            {**{name: getattr(sync, name) for name in names}, "often": often(sync, result.steps)}
-            for sync in result.syncs
-        ],
-        "races": [
-            {"what": race.what, "place": race.place, "other": race.other, "count": race.count}
-            for race in result.races
-        ],
-        "peaks": [
-            {
-                "device": peak.device,
-                "bytes": peak.peak,
-                "step": peak.step,
-                "held": [{"place": place, "bytes": size} for place, size in peak.held],
-            }
-            for peak in result.peaks
-        ],
-    }
+    syncs = [{**sync.model_dump(), "often": often(sync, result.steps)} for sync in result.syncs]
+    return {**result.model_dump(), "syncs": syncs}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,17 @@ def test_what_fails_is_reported_up_to_there(folder: Path, capsys: pytest.Capture
     assert "golden: the program ended with exit status 1" in told.err
 
 
+def test_an_interrupted_program_is_reported_up_to_there(folder: Path) -> None:
+    (folder / "train.py").write_text(TRAIN.replace("range(4)", "iter(int, 1)").replace("# AFTER", "print(1)"))
+    command = [sys.executable, "-m", "golden", "syncs", "--", "python", "-u", "train.py"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    assert "2 syncs at 1 line" in process.communicate()[0]
+    assert process.returncode == 3
+
+
 def test_what_never_loads_torch_has_no_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "plain.py").write_text("print(1)\n")
     assert main(["syncs", "--", "python", "plain.py"]) == 4
@@ -114,7 +128,7 @@ def _sync(count: int, **changes: object) -> Sync:
 
 
 def _result(*syncs: Sync, steps: int = 4) -> Result:
-    return Result(steps, syncs, (), ())
+    return Result(steps=steps, syncs=syncs)
 
 
 def test_lines_are_the_same_where_they_only_moved_and_numbers_are_per_step() -> None:
@@ -122,12 +136,12 @@ def test_lines_are_the_same_where_they_only_moved_and_numbers_are_per_step() -> 
     moved = _sync(4, file="b.py", line=70, function="g.f")
     assert not compare(base, _result(moved, _sync(4, line=9, text="y.item()"))).differ
     (more,) = compare(base, _result(_sync(8), _sync(4, line=9, text="y.item()"))).changes
-    assert more.counts == (4, 8)
+    assert (more.old, more.new) == (4, 8)
     assert more.a_step == 1
     (gone,) = compare(base, _result(_sync(4))).changes
-    assert gone.head is None
+    assert (gone.old, gone.new) == (4, 0)
     (new,) = compare(_result(_sync(4)), base).changes
-    assert new.base is None
+    assert (new.old, new.new) == (0, 4)
     assert not compare(base, _result(_sync(8), _sync(8, line=9, text="y.item()"), steps=8)).differ
 
 

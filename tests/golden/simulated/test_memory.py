@@ -46,6 +46,6 @@ def test_the_peak_is_the_count_by_hand(tmp_path: Path) -> None:
     (peak,) = seen(tmp_path, BEGIN + "told = {}\n" + cases + ending).peaks
     told = json.loads((tmp_path / "told.json").read_text())
     assert told == {name: pytest.approx(mib * MIB, rel=0.01) for name, (_, mib) in CASES.items()}
-    assert (peak.device, peak.peak) == ("cuda:0", max(told.values()))
-    assert sum(size for _, size in peak.held) == peak.peak
-    assert all(place.startswith("train.py:") for place, _ in peak.held)
+    assert (peak.device, peak.bytes) == ("cuda:0", max(told.values()))
+    assert sum(held.bytes for held in peak.held) == peak.bytes
+    assert all(held.place.startswith("train.py:") for held in peak.held)

@@ -24,12 +24,14 @@ x.sum().item()  #: 1 item
 float(x.sum()), int(x.sum())  #: 2 item
 if x.sum() > 0: pass  #: 1 truth
 [1, 2][five[1]]  #: 1 index
+exec("def of(tensor): return tensor.item()"); of(x.sum())  #: 1 item
 x.tolist()  #: 1 tolist
 x.cpu(); x.to("cpu")  #: 2 copy to the host
 x.to("cpu", non_blocking=True)
 x.nonzero()  #: 1 nonzero
 torch.where(x > 3)  #: 1 nonzero
 torch.where(x > 3, x, 0.0)
+torch.where(x > 3, x, torch.tensor(0.0))  #: 1 copy to the device
 x[x > 3]  #: 1 mask
 torch.masked_select(x, x > 3)  #: 1 nonzero
 y = x.clone(); y[x > 3] = 0.0
@@ -38,6 +40,10 @@ x[torch.tensor([0, 1])]  #: 1 copy to the device
 x[five[:2]]
 x[five[1]]  #: 1 item
 torch.unique(five)  #: 1 unique
+torch.unique(five[:0])
+sparse = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.ones(2))
+sparse = sparse.cuda()  #: 2 copy to the device
+torch.spmm(sparse, x[:2]), torch.spmm(sparse.coalesce(), x[:2])  #: 2 unique
 torch.bincount(five)  #: 2 bincount
 torch.repeat_interleave(five, five)  #: 1 repeat_interleave
 torch.repeat_interleave(five, five, output_size=10); torch.repeat_interleave(five, 2)
