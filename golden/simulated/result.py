@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 
-class _Row(BaseModel, frozen=True):
-    pass
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Sync(_Row):
