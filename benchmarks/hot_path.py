@@ -391,6 +391,12 @@ def main(argv: list[str] | None = None) -> int:
         "--clock", choices=("cpu", "wall"), default="wall", help="cpu: where other programs share the machine"
     )
     options = vars(parser.parse_args(argv))
+    measured = options["rounds"] * (options["episode_length"] - GROWN_EPOCH)
+    if measured < 2:
+        parser.error(
+            f"--episode-length {options['episode_length']}: seeds are grown by epoch {GROWN_EPOCH}, too few "
+            f"epochs after it are left to compare; give at least {GROWN_EPOCH + 2}"
+        )
     clock = options.pop("clock")
     torch.set_num_threads(1)
     keep_freed_memory()

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from esper.simic.control import RewardNormalizer
 from tests.esper.simic.conftest import Events, of_type
 
@@ -27,11 +25,3 @@ def test_a_resumed_run_divides_by_what_the_first_part_saw(run: Run, tmp_path: Pa
     expected.update([raw for raw, _ in rewards(first)])
     assert rewards(second) == [(raw, expected.normalize(raw)) for raw, _ in rewards(second)]
     assert rewards(second) != [(raw, raw) for raw, _ in rewards(second)]
-
-
-def test_the_file_holds_the_statistics_as_plain_numbers(run: Run, tmp_path: Path) -> None:
-    events, _ = run(episode_length=4, save=tmp_path / "part.pt")
-    expected = RewardNormalizer()
-    expected.update([raw for raw, _ in rewards(events)])
-    saved = torch.load(tmp_path / "part.pt", weights_only=True)["extra"]["reward_normalizer"]
-    assert saved == expected.state_dict()

@@ -9,38 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from esper.leyline.errors import InputError
-from esper.leyline.telemetry import TelemetryEvent
-from esper.runtime import get_task_spec
 from esper.simic.telemetry import LayerGradientStats, NumericalReport
-from esper.simic.training.config import TrainingConfig
 from tests.esper.simic.conftest import Events, of_type
 
 Run = Callable[..., tuple[Events, Any]]
-
-
-def test_counts_of_events_follow_from_the_settings(run: Run) -> None:
-    events, result = run(rounds=2, envs=3, episode_length=4)
-    counts = Counter(event["event_type"] for event in events)
-    assert counts["RUN_STARTED"] == counts["RUN_COMPLETED"] == 1
-    assert counts["EPOCH_COMPLETED"] == counts["LAST_ACTION"] == 2 * 3 * 4
-    assert counts["EPISODE_COMPLETED"] == 2 * 3
-    for name in ("ROUND_STARTED", "PPO_UPDATE_COMPLETED", "BATCH_COMPLETED", "THROUGHPUT", "REWARD_SUMMARY"):
-        assert counts[name] == 2
-    assert len(result.rounds) == 2
-    assert events[0]["event_type"] == "RUN_STARTED"
-    assert events[-1]["event_type"] == "RUN_COMPLETED"
-
-
-def test_levels_add_events_and_take_none_away(run: Run) -> None:
-    counts = {}
-    for level in ("minimal", "normal", "debug"):
-        events, _ = run(telemetry_level=level, episode_length=4)
-        counts[level] = Counter(event["event_type"] for event in events)
-    assert counts["minimal"] < counts["normal"] < counts["debug"]
-    assert "LAST_ACTION" not in counts["minimal"]
-    assert counts["debug"]["HOST_GRADIENT_NORMS"] == 4
-    assert counts["debug"]["LAYER_GRADIENT_HEALTH"] == 1
 
 
 def test_numbers_of_a_round_agree_with_those_of_its_steps(run: Run) -> None:
@@ -65,26 +37,9 @@ def test_numbers_of_a_round_agree_with_those_of_its_steps(run: Run) -> None:
     assert sum(distribution["data"]["counts"].values()) == 16
 
 
-def test_contributions_are_accuracy_with_minus_without(run: Run) -> None:
-    events, _ = run(envs=4, episode_length=14, train_images=64)
-    computed = of_type(events, "COUNTERFACTUAL_COMPUTED")
-    assert computed
-    for event in computed:
-        accuracies, contributions = event["data"]["accuracies"], event["data"]["contributions"]
-        everything = "+".join(contributions)
-        for slot, contribution in contributions.items():
-            without = "+".join(name for name in contributions if name != slot) or "none"
-            assert contribution == accuracies[everything] - accuracies[without]
-
-
 def test_only_the_given_slots_grow(run: Run) -> None:
     events, _ = run(envs=3, episode_length=10, slots=("r0c1",), train_images=64)
     assert {event["slot"] for event in of_type(events, "SEED_GERMINATED")} == {"r0c1"}
-
-
-def test_a_slot_that_the_host_lacks_is_refused(run: Run) -> None:
-    with pytest.raises(InputError, match=r"--slots: no slot 'r9c9'; the host has r0c0, r0c1, r0c2"):
-        run(slots=("r9c9",))
 
 
 def test_no_more_seeds_at_a_time_than_allowed(run: Run) -> None:
@@ -268,16 +223,3 @@ def test_resuming_loads_through_the_agent_of_the_module(
     monkeypatch.setattr(trainer.PPOAgent, "load", load)
     run(resume=tmp_path / "a.pt", rounds=2, episode_length=1)
     assert paths == [tmp_path / "a.pt"]
-
-
-def test_events_go_to_the_hub_of_the_module(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    other: list[TelemetryEvent] = []
-
-    class Hub:
-        def emit(self, event: TelemetryEvent) -> None:
-            other.append(event)
-
-    monkeypatch.setattr(trainer, "get_hub", Hub)
-    config = TrainingConfig(task="cifar_minimal", rounds=1, envs=1, episode_length=1, train_images=16)
-    trainer.train_ppo_vectorized(config, get_task_spec("cifar_minimal"))
-    assert other[0].event_type == "RUN_STARTED"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
-
-import click
 
 from esper.leyline.telemetry import EVENT_TYPE_OF, TelemetryEvent, unstable_fields
 
@@ -86,24 +83,5 @@ def _type_name(kind: Any) -> str:
     raise TypeError(f"no name for {kind}; telemetry fields hold JSON values")
 
 
-@click.command(help="Write the telemetry contract as Markdown.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("docs/reference/telemetry.md"),
-    show_default=True,
-)
-@click.option("--check", is_flag=True, help="write nothing; exit 1 if the file is not current")
-def main(output: Path, check: bool) -> None:
-    """Write or check the document."""
-    text = telemetry_document()
-    if not check:
-        output.write_text(text, encoding="utf-8")
-    elif not output.exists() or output.read_text(encoding="utf-8") != text:
-        click.echo(f"{output}: not current; run python -m esper.scripts.telemetry_doc", err=True)
-        sys.exit(1)
-
-
 if __name__ == "__main__":
-    main()
+    Path("docs/reference/telemetry.md").write_text(telemetry_document(), encoding="utf-8")

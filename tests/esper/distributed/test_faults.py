@@ -17,7 +17,7 @@ from esper.scripts.train import main
 from esper.simic.agent import PPOAgent
 from esper.tolaria import engine
 from tests.esper.distributed.processes import Started, start
-from tests.esper.distributed.test_same_bits import checkpoint, events, same
+from tests.esper.records import checkpoint, events, same
 
 # One worker makes the runs that these tests share.
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]

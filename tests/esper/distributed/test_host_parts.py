@@ -24,7 +24,7 @@ from esper.tolaria.host_parts import HostParts
 from esper.tolaria.models import create_model
 from tests.esper.distributed.processes import run, start
 from tests.esper.distributed.test_faults import Strike
-from tests.esper.distributed.test_same_bits import events
+from tests.esper.records import events
 
 # One worker makes the runs that these tests share.
 pytestmark = [pytest.mark.xdist_group("host_parts"), pytest.mark.slow]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -15,41 +13,16 @@ from esper.scripts.train import main
 from esper.tolaria import engine
 from tests.esper.distributed.processes import run
 from tests.esper.distributed.watching import Watch, seen
+from tests.esper.records import checkpoint, events, same
 
 # One worker makes the runs that these tests share.
 pytestmark = pytest.mark.xdist_group("same_bits")
 TINY = ["--task", "cifar_minimal", "--rounds", "2", "--episode-length", "4", "--train-images", "40"]
 TINY += ["--val-images", "24", "--seed", "5", "--quiet", "--telemetry-level", "debug"]
-UNSTABLE = {"duration_s", "phase_s", "env_steps_per_s", "images_per_s"}
-
-
-def events(folder: Path) -> list[Any]:
-    """The events of a run, without what cannot repeat."""
-    records = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    for record in records:
-        del record["event_id"], record["timestamp"]
-        for name in UNSTABLE & record["data"].keys():
-            del record["data"][name]
-    return records
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two checkpoints hold the same bits."""
-    if isinstance(one, torch.Tensor):
-        return one.dtype == other.dtype and torch.equal(one, other)
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
 
 
 def kept_in(folder: Path) -> list[str]:
     return ["--telemetry-dir", str(folder), "--save", str(folder / "p.pt")]
-
-
-def checkpoint(path: Path) -> Any:
-    return torch.load(path, weights_only=True)
 
 
 @pytest.fixture(scope="module")

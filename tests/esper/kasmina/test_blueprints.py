@@ -60,19 +60,6 @@ def test_no_token_sees_a_later_one(name: str, mode: BlendMode) -> None:
     assert not torch.equal(seen[:, 9:], changed[:, 9:])
 
 
-@pytest.mark.parametrize("name", BLUEPRINTS["transformer"])
-@pytest.mark.parametrize("mode", BlendMode)
-def test_a_fresh_seed_of_a_transformer_changes_nothing_and_a_trained_one_does(
-    name: str, mode: BlendMode
-) -> None:
-    model = new_text_model().eval()
-    plain = model(TOKENS)
-    germinate(model, blueprint=name, blend_mode=mode)
-    assert torch.equal(model.fused_forward(TOKENS, [{"r0c1": 1.0}])[0], plain)
-    perturb(model, "r0c1")
-    assert not torch.allclose(model.fused_forward(TOKENS, [{"r0c1": 1.0}])[0], plain)
-
-
 def test_a_blueprint_of_the_other_kind_of_host_is_refused(model: MorphogeneticModel) -> None:
     with pytest.raises(ValueError, match="no blueprint 'lora' for a cnn host; there are norm, attention"):
         germinate(model, blueprint="lora")

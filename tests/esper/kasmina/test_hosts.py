@@ -39,21 +39,6 @@ def test_a_host_is_its_segments_one_after_the_other_and_learns(task: TaskSpec) -
     assert all(parameter.grad.abs().sum() > 0 for name, parameter in host.named_parameters())
 
 
-def test_the_tasks_span_two_to_six_slots() -> None:
-    assert {len(task.slots) for task in TASKS.values()} == {2, 3, 4, 6}
-    assert len(TASKS["cifar_deep"].slots) == 6
-
-
-@pytest.mark.parametrize("slots", [1, 6])
-def test_a_host_may_have_any_number_of_slots(slots: int) -> None:
-    config = SlotConfig(tuple(f"r0c{index}" for index in range(slots)))
-    halved = [index < 3 for index in range(slots)]
-    host = create_host(
-        [4] * slots, num_classes=10, generator=torch.Generator(), slot_config=config, halved=halved
-    )
-    assert host(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
-
-
 def test_what_cannot_be_built_is_refused() -> None:
     generator = torch.Generator()
     six = SlotConfig(tuple("abcdef"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esper.kasmina import GateConfig, MorphogeneticModel
+from esper.kasmina import MorphogeneticModel
 from esper.leyline import AlphaCurve, SeedStage, is_legal_transition
 from esper.leyline.telemetry import (
     SeedFossilized,
@@ -141,25 +141,12 @@ def test_under_strict_gates_a_fossil_needs_time_and_a_good_contribution(
     assert model.slot("r0c1").fossilize()
 
 
-def test_nothing_moves_by_itself_unless_it_is_to(make_model: ModelFactory) -> None:
-    model = make_model(gates=GateConfig(auto_forward=frozenset()))
-    germinate(model)
-    for _ in range(4):
-        env_step(model)
-    assert model.slot("r0c1").stage is SeedStage.GERMINATED
-
-
 def test_only_enabled_slots_grow(make_model: ModelFactory) -> None:
     model = make_model(enabled_slots=["r0c2"])
     assert not germinate(model, "r0c0")
     assert germinate(model, "r0c2")
     with pytest.raises(ValueError, match="no slot 'r7c7'"):
         model.slot("r7c7").advance()
-
-
-def test_an_unknown_blueprint_is_refused(model: MorphogeneticModel) -> None:
-    with pytest.raises(ValueError, match=r"no blueprint 'lstm' for a cnn host; there are norm, attention"):
-        germinate(model, blueprint="lstm")
 
 
 OPERATIONS = ("wait", "germinate", "advance", "fossilize", "prune", "slow prune", "retarget", "rollback")

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from esper.kasmina import BLUEPRINTS, MorphogeneticModel, create_host
+from esper.kasmina import BLUEPRINTS, MorphogeneticModel
 from esper.leyline import (
     TOPOLOGY_BLUEPRINTS,
     BlendMode,
@@ -144,14 +144,6 @@ def test_fused_forward_refuses_what_it_cannot_compare(
         model.fused_forward(images, [{"r9c9": 0.0}])
 
 
-def test_only_seeds_that_reach_the_output_count_as_contributing(model: MorphogeneticModel) -> None:
-    grow_to_training(model, "r0c0")
-    assert model.contributing_slots() == ()
-    grow_to_holding(model, "r0c2")
-    assert model.contributing_slots() == ("r0c2",)
-    assert model.live_slots() == ("r0c0", "r0c2")
-
-
 def test_all_initial_weights_come_from_the_given_generator(log: Log) -> None:
     state = torch.get_rng_state()
     torch.manual_seed(1)
@@ -171,12 +163,6 @@ def test_all_initial_weights_come_from_the_given_generator(log: Log) -> None:
     germinate(other, "r0c2")
     assert torch.equal(torch.get_rng_state(), undrawn)
     torch.set_rng_state(state)
-
-
-def test_the_default_host_has_about_six_thousand_parameters() -> None:
-    host = create_host((8, 16, 32), num_classes=10, generator=torch.Generator())
-    assert isinstance(host, SlottedHostProtocol)
-    assert sum(parameter.numel() for parameter in host.parameters()) == 6418
 
 
 def test_a_host_of_ones_own_needs_segments_only(log: Log, images: torch.Tensor) -> None:
@@ -277,11 +263,3 @@ def test_fused_forward_gives_the_bits_of_separate_passes_whatever_has_grown(
             assert torch.equal(fused[0], model(tokens))
             for logits, override in zip(fused, overrides, strict=True):
                 assert torch.equal(logits, model.fused_forward(tokens, [override])[0])
-
-
-def test_a_snapshot_does_not_follow_the_model(model: MorphogeneticModel) -> None:
-    snapshot = model.snapshot()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    assert any(tensor.abs().sum() > 0 for tensor in snapshot.host.values())

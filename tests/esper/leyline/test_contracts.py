@@ -1,26 +1,33 @@
-"""The tables of the shared contracts agree with each other."""
+"""The tables of the shared contracts agree with each other; event types have one payload each."""
 
+import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from esper.leyline import (
     ALPHA_CURVE_CHOICES,
-    CAUSAL_HEADS,
     HEAD_NAMES,
     LEGAL_TRANSITIONS,
-    NEXT_STAGE,
     STYLE_ALPHA_CURVES,
     STYLE_BLEND_MODES,
     STYLE_NAMES,
-    FactoredAction,
-    LifecycleOp,
     SeedStage,
     SlotConfig,
     head_sizes,
-    is_legal_transition,
 )
+from esper.leyline.telemetry import (
+    EVENT_TYPE_OF,
+    PPOUpdateCompleted,
+    TelemetryEvent,
+    TelemetryEventType,
+    Throughput,
+    all_unstable_paths,
+    unstable_fields,
+)
+from esper.scripts.telemetry_doc import telemetry_document
 
 
 def test_every_stage_has_its_transitions_and_a_seed_can_come_back_to_dormant() -> None:
@@ -33,10 +40,6 @@ def test_every_stage_has_its_transitions_and_a_seed_can_come_back_to_dormant() -
     assert LEGAL_TRANSITIONS[SeedStage.FOSSILIZED] == frozenset()
 
 
-def test_the_way_forward_is_legal() -> None:
-    assert all(is_legal_transition(source, target) for source, target in NEXT_STAGE.items())
-
-
 def test_head_sizes_follow_the_order_of_the_heads_and_every_style_is_complete() -> None:
     assert tuple(head_sizes(3)) == HEAD_NAMES
     assert head_sizes(5)["slot"] == 5
@@ -44,18 +47,6 @@ def test_head_sizes_follow_the_order_of_the_heads_and_every_style_is_complete() 
     assert len({(choice.curve, choice.steepness) for choice in ALPHA_CURVE_CHOICES}) == len(
         ALPHA_CURVE_CHOICES
     )
-
-
-def test_every_operation_reads_known_heads_among_them_its_own() -> None:
-    assert set(CAUSAL_HEADS) == set(LifecycleOp)
-    for heads in CAUSAL_HEADS.values():
-        assert "op" in heads
-        assert heads <= set(HEAD_NAMES)
-
-
-def test_an_action_knows_its_operation() -> None:
-    action = FactoredAction(0, 0, 0, 0, 0, 0, 0, op=3)
-    assert action.lifecycle_op is LifecycleOp.PRUNE
 
 
 def test_slots_are_refused_where_they_repeat_are_missing_or_unknown() -> None:
@@ -67,11 +58,42 @@ def test_slots_are_refused_where_they_repeat_are_missing_or_unknown() -> None:
         SlotConfig().require(["r0c0", "r9c9"])
 
 
-def test_required_slots_come_in_the_order_of_the_host() -> None:
-    assert SlotConfig().require(["r0c2", "r0c0"]) == ("r0c0", "r0c2")
-
-
 def test_contracts_load_without_torch() -> None:
     program = "import esper.leyline, sys; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_every_event_type_has_one_frozen_payload_of_its_name() -> None:
+    assert set(EVENT_TYPE_OF.values()) == set(TelemetryEventType)
+    for payload, event_type in EVENT_TYPE_OF.items():
+        assert payload.__name__.lower() == event_type.value.replace("_", "").lower()
+        assert dataclasses.is_dataclass(payload)
+        assert payload.__dataclass_params__.frozen
+
+
+def test_what_cannot_repeat_is_marked() -> None:
+    assert unstable_fields(TelemetryEvent) == {"event_id", "timestamp"}
+    assert unstable_fields(PPOUpdateCompleted) == {"duration_s"}
+    assert unstable_fields(Throughput) == {"env_steps_per_s", "images_per_s", "duration_s", "phase_s"}
+    assert all_unstable_paths() == (
+        "data.duration_s",
+        "data.env_steps_per_s",
+        "data.images_per_s",
+        "data.phase_s",
+        "event_id",
+        "timestamp",
+    )
+
+
+def test_every_field_holds_json_values_and_every_type_is_explained() -> None:
+    text = telemetry_document()
+    for payload, event_type in EVENT_TYPE_OF.items():
+        assert f"### {event_type.value}\n\n" in text
+        assert payload.__doc__
+    assert text.count("| no |") == 2 + sum(len(unstable_fields(payload)) for payload in EVENT_TYPE_OF)
+
+
+def test_the_document_in_the_repository_is_current() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "telemetry.md"
+    assert page.read_text() == telemetry_document()

@@ -60,3 +60,11 @@ def events() -> st.SearchStrategy[TelemetryEvent]:
         slot=st.none() | names,
         severity=st.sampled_from(typing.get_args(Severity)),
     )
+
+
+def made(cls: type, **given: Any) -> Any:
+    """A payload of which only the given fields are told: the others are 0, empty or None."""
+    empty: dict[Any, Any] = {str: "", int: 0, float: 0.0, bool: False, tuple: (), Mapping: {}}
+    hints = typing.get_type_hints(cls)
+    rest = {name: empty.get(typing.get_origin(kind) or kind) for name, kind in hints.items()}
+    return cls(**(rest | given))

@@ -1,22 +1,28 @@
-"""The hub and its outputs: nothing lost, exact numbers, nothing written for a run that never started."""
+"""The hub, its outputs and the way back: nothing lost, exact numbers, nothing foreign."""
 
 import errno
 import io
 import json
 import math
-from dataclasses import replace
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
 from rich.console import Console
 
 from esper.leyline.errors import InputError, OutputError
 from esper.leyline.telemetry import (
     AnomalyDetected,
     BatchCompleted,
+    CounterfactualComputed,
     EpisodeCompleted,
     EpochCompleted,
     Payload,
+    PPOUpdateCompleted,
     RoundStarted,
     RunCompleted,
     RunStarted,
@@ -24,11 +30,30 @@ from esper.leyline.telemetry import (
     TelemetryEvent,
     Throughput,
 )
-from esper.nissa import JsonLinesOutput, TelemetryHub, event_record, get_hub, read_events
-from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput, env_table, round_table
-from esper.nissa.outputs import make_output
-from esper.nissa.run import RunData, collect
-from tests.esper.limits import file_size_limit
+from esper.nissa import (
+    JsonLinesOutput,
+    TelemetryHub,
+    event_record,
+    make_output,
+    outputs,
+    parse_event,
+    read_events,
+)
+from esper.nissa.console import ROUND_COLUMNS, ConsoleOutput
+from esper.nissa.tensorboard import scalars
+from tests.esper.nissa.payloads import events, made
+
+EPOCH = made(EpochCompleted, val_accuracy=0.4, total_params=120)
+HOST = made(EpisodeCompleted, best_accuracy=0.5, total_params=120, host_params=100)
+SMALL_RUN: list[tuple[Payload, int | None]] = [
+    (made(RunStarted, task="cifar_minimal", rounds=1, envs=2, episode_length=1, train_images=5), None),
+    (made(RoundStarted), None),
+    *((EPOCH, env) for env in (0, 1)),
+    *((HOST, env) for env in (0, 1)),
+    (made(BatchCompleted, mean_accuracy=0.45, mean_return=1.0, seeds_germinated=2, seeds_pruned=1), None),
+    (made(Throughput, env_steps_per_s=1.0), None),
+    (made(RunCompleted, env_steps=2, best_accuracy=0.5, duration_s=2.0), None),
+]
 
 
 class Collected:
@@ -82,10 +107,6 @@ def test_an_output_that_cannot_be_closed_does_not_keep_the_others_open() -> None
     assert [output.closed for output in outputs] == [True, False, True]
     hub.emit(germinated(1))
     assert outputs[0].events == []
-
-
-def test_there_is_one_hub() -> None:
-    assert get_hub() is get_hub()
 
 
 def test_lines_have_keys_in_a_fixed_order_and_exact_floats(tmp_path: Path) -> None:
@@ -179,112 +200,47 @@ def test_a_payload_of_anything_but_json_values_is_a_bug() -> None:
         event_record(event)
 
 
-def test_the_console_ends_with_a_table_of_rounds() -> None:
+def shown(width: int = 80, **options: Any) -> tuple[io.StringIO, ConsoleOutput]:
     stream = io.StringIO()
-    console = ConsoleOutput(Console(file=stream, width=120), progress=False)
-    for payload, env in _small_run():
+    terminal = bool(options.get("progress"))
+    return stream, ConsoleOutput(Console(file=stream, width=width, force_terminal=terminal), **options)
+
+
+def test_a_round_is_a_line_as_it_ends_and_a_run_ends_with_its_sum() -> None:
+    stream, console = shown(progress=False)
+    for payload, env in SMALL_RUN[:-1]:
         console.emit(TelemetryEvent(payload, round=0, env=env))
+    started, columns, round_ = stream.getvalue().splitlines()
+    assert started.startswith("cifar_minimal: 2 env(s) x 1 epochs x 1 round(s), 5 training and 0 validation")
+    assert columns.split() == [*ROUND_COLUMNS]
+    assert round_.split() == ["0", "0.450", "0.500", "+1.00", "2", "0", "1", "-", "1.0"]
+    assert len(columns) == len(round_) <= 81
+    console.emit(TelemetryEvent(SMALL_RUN[-1][0]))
     console.close()
-    text = stream.getvalue()
-    assert "cifar_minimal: 2 env(s) x 1 epochs x 1 round(s)" in text
-    assert "0.450" in text
-    assert "best validation accuracy 0.500" in text
-    assert "40 parameters grown" in text
-
-
-def test_the_live_display_shows_envs_with_their_seeds_and_goes_away() -> None:
-    stream = io.StringIO()
-    console = ConsoleOutput(Console(file=stream, width=120, force_terminal=True))
-    run = _small_run()
-    for payload, env in run[:2]:
-        console.emit(TelemetryEvent(payload, round=0, env=env))
-    console.emit(
-        TelemetryEvent(
-            SeedGerminated(seed_id="s", blueprint="norm", params=3, alpha=0.0), round=0, env=0, slot="r0c0"
-        )
+    last = stream.getvalue().splitlines()[-1]
+    assert last == (
+        "2 env-steps in 2.0 s; best validation accuracy 0.500; 40 parameters grown in the last round"
     )
-    for payload, env in run[2:]:
+
+
+def test_on_a_terminal_a_bar_stands_below_and_goes_away() -> None:
+    stream, console = shown(120, progress=True)
+    for payload, env in SMALL_RUN:
         console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
     console.close()
     text = stream.getvalue()
-    for shown in ("round 1 of 1", "env-steps/s", "accuracy", "left", "training norm"):
-        assert shown in text
-    assert text.rindex("training norm") < text.index("Rounds")
-
-
-def test_without_a_display_a_round_is_a_line_as_it_ends() -> None:
-    stream = io.StringIO()
-    console = ConsoleOutput(Console(file=stream, width=80), progress=False)
-    for payload, env in _small_run()[:-1]:
-        console.emit(TelemetryEvent(payload, round=0, env=env))
-    lines = stream.getvalue().splitlines()
-    console.close()
-    assert lines[1].split() == [*ROUND_COLUMNS]
-    assert lines[2].split() == ["0", "0.450", "0.500", "+1.00", "2", "2", "0", "-", "1.0"]
-    assert all(len(line) <= 81 for line in lines[1:])
-    assert stream.getvalue().splitlines() == lines
+    assert "round 1 of 1" in text
+    assert text.rindex(" left ") < text.index("env-steps in 2.0 s")
+    assert "0.450" in text
 
 
 def test_a_long_round_tells_where_it_is_after_half_a_minute_of_silence() -> None:
-    stream, now = io.StringIO(), 0.0
-    console = ConsoleOutput(Console(file=stream, width=80), progress=False, clock=lambda: now)
-    run = _small_run()
-    for seconds, (payload, env) in zip((0.0, 1.0, 2.0, 31.0, 40.0), run, strict=False):
+    now = 0.0
+    stream, console = shown(progress=False, clock=lambda: now)
+    for seconds, (payload, env) in zip((0.0, 1.0, 2.0, 31.0, 40.0), SMALL_RUN, strict=False):
         now = seconds
         console.emit(TelemetryEvent(payload, round=0, epoch=1, env=env))
-    lines = stream.getvalue().splitlines()[2:]
-    assert lines == ["round 1 of 1: epoch 1 of 1, mean accuracy 0.400"]
-
-
-def test_a_stopped_run_leaves_the_table_of_its_rounds() -> None:
-    stream = io.StringIO()
-    console = ConsoleOutput(Console(file=stream, width=120, force_terminal=True))
-    for payload, env in _small_run()[:-1]:
-        console.emit(TelemetryEvent(payload, round=0, env=env))
-    console.close()
-    assert "0.450" in stream.getvalue()[stream.getvalue().index("Rounds") :]
-
-
-def test_the_best_of_the_table_is_that_of_the_summary() -> None:
-    run = collect((TelemetryEvent(payload, round=0, env=env) for payload, env in _small_run()), Path())
-    assert run.completed is not None
-    assert run.rounds[0].best == run.completed.best_accuracy == 0.5
-
-
-def test_displays_fit_80_columns_with_six_slots_and_every_stage() -> None:
-    slots = tuple(f"r0c{index}" for index in range(6))
-    events = _small_run()
-    run = RunData(replace(events[0][0], slots=slots))
-    stages = ["GERMINATED", "TRAINING", "BLENDING", "HOLDING", "FOSSILIZED", "PRUNED"]
-    for env in range(12):
-        epoch = replace(events[2][0], seeds=dict(zip(slots, stages, strict=True)), total_params=1_234_567)
-        run.add(TelemetryEvent(epoch, round=1000, epoch=250, env=env))
-        host = run.rounds[1000].episodes[env]
-        host.reward, host.last_op = -123.45, "SET_ALPHA_TARGET"
-    for payload, _ in events[-3:-1]:
-        if isinstance(payload, BatchCompleted):
-            payload = replace(payload, mean_return=-1234.56, seeds_germinated=1000, seeds_pruned=1000)
-        if isinstance(payload, Throughput):
-            payload = replace(payload, env_steps_per_s=1234.5)
-        run.add(TelemetryEvent(payload, round=1000))
-    for table in (env_table(run, 80), round_table(run)):
-        console = Console(file=io.StringIO(), width=80, record=True)
-        console.print(table)
-        text = console.export_text()
-        assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
-        assert "…" not in text
-    assert "-1234.56" in text
-
-
-@pytest.mark.parametrize("progress", [False, True])
-def test_a_console_that_is_full_is_one_line(progress: bool) -> None:
-    class Full(io.StringIO):
-        def write(self, text: str) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    console = ConsoleOutput(Console(file=Full(), width=80), progress=progress)
-    with pytest.raises(OutputError, match=r"standard output: cannot be written any more \(No space"):
-        console.emit(TelemetryEvent(_small_run()[0][0]))
+    assert stream.getvalue().splitlines()[2:] == ["round 1 of 1: epoch 1 of 1, mean accuracy 0.400"]
 
 
 def test_an_error_of_the_run_is_not_hidden_by_that_of_closing_its_outputs() -> None:
@@ -294,23 +250,6 @@ def test_an_error_of_the_run_is_not_hidden_by_that_of_closing_its_outputs() -> N
 
     with pytest.raises(InputError, match="first"), TelemetryHub().attached(Broken()):
         raise InputError("first")
-
-
-def test_a_disk_that_fills_up_is_one_line_and_the_events_before_are_there(tmp_path: Path) -> None:
-    output = JsonLinesOutput(tmp_path)
-
-    def emit_many() -> None:
-        for number in range(1_000):
-            output.emit(germinated(number))
-
-    with file_size_limit(5_000):
-        with pytest.raises(OutputError, match=f"--telemetry-dir {tmp_path}: events.jsonl cannot be written"):
-            emit_many()
-        with pytest.raises(OutputError, match="cannot be written any more"):
-            output.close()
-    whole = (tmp_path / "events.jsonl").read_text().rpartition("\n")[0].splitlines()
-    assert [json.loads(line)["data"]["seed_id"] for line in whole] == [str(n) for n in range(len(whole))]
-    assert len(whole) > 5
 
 
 def test_an_output_of_another_package_that_cannot_write_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,77 +263,169 @@ def test_an_output_of_another_package_that_cannot_write_is_named(monkeypatch: py
         output.emit(germinated(1))
 
 
-def test_a_display_of_many_envs_stays_short() -> None:
-    events = _small_run()
-    run = RunData(events[0][0])
-    for env in range(100):
-        run.add(TelemetryEvent(events[2][0], round=0, epoch=1, env=env))
-    console = Console(file=io.StringIO(), width=120, record=True)
-    console.print(env_table(run, console.width))
-    lines = console.export_text().splitlines()
-    assert len(lines) < 12
-    assert "and 92 more" in lines[-1]
+def register(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    """Make entry points of the outputs' group out of `name="module:attribute"`."""
+    found = [EntryPoint(name, value, outputs.GROUP) for name, value in values.items()]
+
+    def entry_points(*, group: str) -> list[EntryPoint]:
+        return found if group == "esper.telemetry_outputs" else []
+
+    monkeypatch.setattr(outputs, "entry_points", entry_points)
 
 
-def _small_run() -> list[tuple[Payload, int | None]]:
-    run = RunStarted(
-        task="cifar_minimal",
-        seed=0,
-        first_round=0,
-        rounds=1,
-        envs=2,
-        episode_length=1,
-        slots=("r0c0",),
-        host_params=100,
-        policy_params=10,
-        train_images=5,
-        val_images=5,
-        device="cpu",
-        config={},
+kept: list["Kept"] = []
+
+
+class Kept:
+    """An output that somebody else wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.events = folder, list[Any]()
+        kept.append(self)
+
+    def emit(self, event: Any) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        pass
+
+
+def an_event() -> TelemetryEvent:
+    return TelemetryEvent(made(SeedGerminated))
+
+
+def test_an_output_of_another_package_gets_the_folder_and_every_event(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    register(monkeypatch, kept=f"{__name__}:Kept")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[Kept.__module__])
+    output, event = make_output("kept", tmp_path), an_event()
+    output.emit(event)
+    output.close()
+    assert (kept[-1].folder, kept[-1].events) == (tmp_path, [event])
+
+
+def test_an_unknown_output_is_one_line_with_the_known_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    register(monkeypatch, kept="somewhere:Kept")
+    with pytest.raises(InputError) as caught:
+        make_output("wandb", tmp_path)
+    assert str(caught.value) == "--telemetry-outputs wandb: no such output; known are tensorboard, kept"
+
+
+def test_an_output_that_cannot_be_loaded_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    register(monkeypatch, bad="no_such_module_anywhere:Kept")
+    with pytest.raises(
+        InputError, match=r"--telemetry-outputs bad: cannot be loaded \(ModuleNotFoundError: "
+    ):
+        make_output("bad", tmp_path)
+
+
+def test_without_tensorboard_its_output_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
+    with pytest.raises(InputError) as caught:
+        make_output("tensorboard", tmp_path)
+    assert str(caught.value) == (
+        "TensorBoard is not installed; pip install tensorboard, or leave that output out"
     )
-    epoch = EpochCompleted(
-        train_loss=1.0,
-        train_accuracy=0.1,
-        val_loss=1.0,
-        val_accuracy=0.4,
-        train_samples=5,
-        val_samples=5,
-        seeds={"r0c0": "TRAINING"},
-        total_params=120,
-    )
-    episode = EpisodeCompleted(
-        final_accuracy=0.4,
-        best_accuracy=0.5,
-        episode_return=1.0,
-        germinated=1,
-        fossilized=1,
-        pruned=0,
-        rollbacks=0,
-        total_params=120,
-        host_params=100,
-    )
-    batch = BatchCompleted(
-        env_accuracies=(0.4, 0.5),
-        mean_accuracy=0.45,
-        rolling_accuracy=0.45,
-        mean_return=1.0,
-        env_steps=2,
-        seeds_germinated=2,
-        seeds_fossilized=2,
-        seeds_pruned=0,
-    )
-    throughput = Throughput(
-        env_steps=2, images=20, env_steps_per_s=1.0, images_per_s=10.0, duration_s=2.0, phase_s={}
-    )
-    done = RunCompleted(rounds=1, env_steps=2, best_accuracy=0.5, final_accuracy=0.45, duration_s=2.0)
-    return [
-        (run, None),
-        (RoundStarted(env_seeds=(1, 2), entropy_coef=0.1), None),
-        (epoch, 0),
-        (epoch, 1),
-        (episode, 0),
-        (episode, 1),
-        (batch, None),
-        (throughput, None),
-        (done, None),
-    ]
+
+
+CONTRIBUTIONS = made(CounterfactualComputed, contributions={"r0c0": 0.5})
+
+
+def test_numbers_become_curves_over_env_steps_and_rounds() -> None:
+    of_env = TelemetryEvent(CONTRIBUTIONS, round=2, epoch=3, env=1)
+    assert list(scalars(of_env, 8)) == [("env1/contribution/r0c0", 0.5, 19)]
+    metrics = {"entropy": 1.5, "approx_kl": math.nan}
+    update = made(PPOUpdateCompleted, metrics=metrics, entropy_coef=0.02)
+    found = list(scalars(TelemetryEvent(update, round=4), 8))
+    assert found == [("policy/entropy", 1.5, 4), ("policy/entropy_coef", 0.02, 4)]
+    assert list(scalars(an_event(), 8)) == []
+
+
+def test_tensorboard_reads_what_was_written(tmp_path: Path) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    output = make_output("tensorboard", tmp_path / "run")
+    output.emit(TelemetryEvent(CONTRIBUTIONS, round=0, epoch=1, env=0))
+    output.close()
+    found = accumulator.EventAccumulator(str(tmp_path / "run")).Reload()
+    assert [(event.step, event.value) for event in found.Scalars("env0/contribution/r0c0")] == [(1, 0.5)]
+
+
+@given(events())
+def test_every_event_comes_back_as_it_was_written(event: TelemetryEvent) -> None:
+    text = json.dumps(event_record(event), allow_nan=False)
+    assert parse_event(json.loads(text)) == event
+
+
+def record() -> dict[str, Any]:
+    data = SeedGerminated(seed_id="s", blueprint="norm", params=3, alpha=0.0)
+    return event_record(TelemetryEvent(data, env=1, slot="r0c0"))
+
+
+def written(tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(lines))
+    return path
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> str:
+    found = record()
+    change(found)
+    return json.dumps(found) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (changed(lambda r: r.update(colour=1)), "SEED_GERMINATED: foreign or missing colour"),
+        (changed(lambda r: r.pop("slot")), "SEED_GERMINATED: foreign or missing slot"),
+        (changed(lambda r: r.pop("data")), "SEED_GERMINATED.data must be an object, not null"),
+        (changed(lambda r: r["data"].update(colour=1)), "SEED_GERMINATED.data: foreign or missing colour"),
+        (changed(lambda r: r["data"].pop("params")), "SEED_GERMINATED.data: foreign or missing params"),
+        (changed(lambda r: r["data"].update(params=3.5)), "SEED_GERMINATED.data.params does not fit: 3.5"),
+        (changed(lambda r: r["data"].update(params=True)), "SEED_GERMINATED.data.params does not fit: true"),
+        (changed(lambda r: r["data"].update(alpha=0)), "SEED_GERMINATED.data.alpha does not fit: 0"),
+        (changed(lambda r: r["data"].update(alpha="big")), 'SEED_GERMINATED.data.alpha does not fit: "big"'),
+        (changed(lambda r: r["data"].update(seed_id=2)), "SEED_GERMINATED.data.seed_id does not fit: 2"),
+        (changed(lambda r: r.update(severity="bad")), 'SEED_GERMINATED.severity does not fit: "bad"'),
+        (changed(lambda r: r.update(data=[])), "SEED_GERMINATED.data must be an object, not []"),
+        (changed(lambda r: r.update(event_type="X")), "unknown event type 'X'; known are RUN_STARTED"),
+        ("[]\n", "unknown event type None"),
+        ("{\n", "not JSON; was the file changed?"),
+        ("\n", "not JSON; was the file changed?"),
+    ],
+)
+def test_what_no_trainer_of_this_version_writes_is_refused_by_its_line(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = written(tmp_path, json.dumps(record()) + "\n", line)
+    with pytest.raises(InputError) as caught:
+        list(read_events(path))
+    assert str(caught.value).startswith(f"{path}:2: {problem}")
+    assert "\n" not in str(caught.value)
+
+
+def test_nested_values_are_named_by_their_place(tmp_path: Path) -> None:
+    found = event_record(TelemetryEvent(RoundStarted(env_seeds=(1, 2), entropy_coef=0.1)))
+    found["data"]["env_seeds"] = [1, "2"]
+    with pytest.raises(InputError, match=r'ROUND_STARTED.data.env_seeds\[1\] does not fit: "2"'):
+        list(read_events(written(tmp_path, json.dumps(found) + "\n")))
+
+
+def test_a_line_that_a_killed_run_left_is_an_error_or_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, json.dumps(record()) + "\n", '{"event_t')
+    with pytest.raises(InputError, match=r":2: cut off; the run that wrote it was stopped"):
+        list(read_events(path))
+    assert [event.env for event in read_events(path, cut_off_end=True)] == [1]
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none: cannot be read \(No such file or directory\)"):
+        list(read_events(tmp_path / "none"))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"binary: cannot be read \(not UTF-8 text\)"):
+        list(read_events(tmp_path / "binary"))

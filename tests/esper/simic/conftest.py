@@ -11,6 +11,7 @@ import torch
 from esper.nissa import TelemetryHub, event_record
 from esper.runtime import get_task_spec
 from esper.simic.training.config import TrainingConfig
+from tests.esper.records import stable
 
 TRAINERS = [
     pytest.param("examples.monolith.vectorized", marks=pytest.mark.slow),
@@ -28,12 +29,7 @@ class Collected:
         self.events: Events = []
 
     def emit(self, event: Any) -> None:
-        record = event_record(event)
-        for name in ("event_id", "timestamp"):
-            record.pop(name)
-        for name in ("duration_s", "phase_s", "env_steps_per_s", "images_per_s"):
-            record["data"].pop(name, None)
-        self.events.append(record)
+        self.events.append(stable(event_record(event)))
 
     def close(self) -> None:
         """Nothing to close."""

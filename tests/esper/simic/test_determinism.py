@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from esper.leyline.errors import InputError
+from tests.esper.records import checkpoint, same
 
 Run = Callable[..., tuple[list[dict[str, Any]], Any]]
 
@@ -27,13 +28,6 @@ def test_the_same_run_twice_gives_the_same_events_and_weights(run: Run) -> None:
     assert events == again
     assert result.rounds == other.rounds
     assert same_weights(result, other)
-
-
-def test_another_seed_gives_another_run(run: Run) -> None:
-    events, result = run(seed=5)
-    others, other = run(seed=6)
-    assert events != others
-    assert not same_weights(result, other)
 
 
 @pytest.mark.parametrize("neighbours", [2, 16])
@@ -73,29 +67,18 @@ def test_the_global_random_state_neither_matters_nor_changes(run: Run) -> None:
 
 
 def test_resuming_equals_running_through(run: Run, tmp_path: Path) -> None:
-    through, result = run(rounds=3, envs=2, save=tmp_path / "through.pt")
+    through, _ = run(rounds=3, envs=2, save=tmp_path / "through.pt")
     run(rounds=2, envs=2, save=tmp_path / "part.pt")
-    resumed, other = run(rounds=3, envs=2, resume=tmp_path / "part.pt", save=tmp_path / "resumed.pt")
+    resumed, _ = run(rounds=3, envs=2, resume=tmp_path / "part.pt", save=tmp_path / "resumed.pt")
     last = [event for event in through if event["round"] == 2]
     assert last == [event for event in resumed if event["round"] is not None]
-    assert same_weights(result, other)
-    saved, again = (torch.load(tmp_path / name, weights_only=True) for name in ("through.pt", "resumed.pt"))
-    assert saved["extra"] == again["extra"]
-    assert str(saved["optimizer"]) == str(again["optimizer"])
+    assert same(checkpoint(tmp_path / "through.pt"), checkpoint(tmp_path / "resumed.pt"))
 
 
 def test_resuming_with_other_settings_is_refused(run: Run, tmp_path: Path) -> None:
     run(save=tmp_path / "part.pt", seed=1)
     with pytest.raises(InputError, match=r"part.pt: was trained with seed 1, not 2; resume with the same"):
         run(rounds=2, resume=tmp_path / "part.pt", seed=2)
-
-
-def test_a_damaged_checkpoint_is_one_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "part.pt").write_bytes(b"PK not a checkpoint")
-    with pytest.raises(InputError) as caught:
-        run(rounds=2, resume=tmp_path / "part.pt")
-    assert "part.pt" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_checkpoint_that_has_all_the_rounds_is_refused(run: Run, tmp_path: Path) -> None:

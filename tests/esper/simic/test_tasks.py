@@ -25,13 +25,6 @@ def test_a_text_task_counts_characters_and_grows_what_fits_a_transformer(run: Ru
     assert grown <= set(TOPOLOGY_BLUEPRINTS["transformer"])
 
 
-def test_hosts_of_six_slots_train(run: Run) -> None:
-    events, _ = run(task="cifar_deep", episode_length=3, train_images=32, val_images=16)
-    assert len(of_type(events, "EPOCH_COMPLETED")) == 3
-    [started] = of_type(events, "RUN_STARTED")
-    assert len(started["data"]["slots"]) == 6
-
-
 def test_workers_change_nothing_and_preloading_only_the_augmentation(run: Run) -> None:
     def epochs(**settings: Any) -> Events:
         events, _ = run(envs=2, episode_length=2, **settings)

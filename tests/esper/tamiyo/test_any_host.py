@@ -1,6 +1,8 @@
 """Features, masks and policy for one to six slots and both kinds of host, on models that really grow."""
 
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -9,8 +11,6 @@ from hypothesis import strategies as st
 
 from esper.kasmina import MorphogeneticModel, create_host, create_text_host
 from esper.leyline import (
-    ALPHA_CURVE_CHOICES,
-    ALPHA_SPEED_STEPS,
     ALPHA_TARGET_VALUES,
     BLUEPRINT_NAMES,
     HEAD_INDEX,
@@ -22,6 +22,8 @@ from esper.leyline import (
     Topology,
     head_sizes,
 )
+from esper.leyline.rollout import SlotAction
+from esper.runtime import get_task_spec
 from esper.tamiyo import (
     ActionMasks,
     HeuristicPolicy,
@@ -34,6 +36,7 @@ from esper.tamiyo import (
     feature_size,
     stack_action_masks,
 )
+from esper.tolaria.hosts import execute_action
 from tests.esper.tamiyo.helpers import signals
 
 TOPOLOGIES: tuple[Topology, ...] = ("cnn", "transformer")
@@ -60,26 +63,13 @@ def masks_of(model: MorphogeneticModel) -> ActionMasks:
 
 
 def execute(model: MorphogeneticModel, action: FactoredAction) -> bool:
-    slot = model.slot_config.slot_ids[action.slot]
-    curve = ALPHA_CURVE_CHOICES[action.alpha_curve].curve
-    steps = ALPHA_SPEED_STEPS[action.alpha_speed]
-    match action.lifecycle_op:
-        case LifecycleOp.GERMINATE:
-            return model.germinate_by_action(slot, action, 0.5)
-        case LifecycleOp.SET_ALPHA_TARGET:
-            target = ALPHA_TARGET_VALUES[action.alpha_target]
-            # Asking for the alpha that is there is the one legal choice without an effect.
-            return target == model.slot(slot).alpha or model.slot(slot).retarget(
-                target, steps=steps, curve=curve
-            )
-        case LifecycleOp.PRUNE:
-            return model.slot(slot).prune("asked", steps=steps, curve=curve)
-        case LifecycleOp.FOSSILIZE:
-            return model.slot(slot).fossilize()
-        case LifecycleOp.ADVANCE:
-            return model.slot(slot).advance()
-        case _:
-            return True
+    op = action.lifecycle_op
+    slot = None if op is LifecycleOp.WAIT else model.slot_config.slot_ids[action.slot]
+    host: Any = SimpleNamespace(model=model, val_accuracy=0.5, seed_optimizers={})
+    # Asking for the alpha that is there is the one legal choice without an effect.
+    there = slot and ALPHA_TARGET_VALUES[action.alpha_target] == model.slot(slot).alpha
+    done = execute_action(host, SlotAction(op, slot, action), task_spec=get_task_spec("cifar_minimal"))
+    return done or bool(op is LifecycleOp.SET_ALPHA_TARGET and there)
 
 
 @settings(max_examples=40)

@@ -49,22 +49,11 @@ def test_a_stage_allows_what_can_have_an_effect(
     assert found == dict.fromkeys(expected, ("r0c1",))
 
 
-def test_the_slot_depends_on_the_operation() -> None:
-    found = legal(masks(report("r0c0", SeedStage.TRAINING), report("r0c2", SeedStage.HOLDING)))
-    assert found["ADVANCE"] == ("r0c0",)
-    assert found["FOSSILIZE"] == ("r0c2",)
-    assert found["PRUNE"] == ("r0c0", "r0c2")
-
-
 def test_no_more_seeds_than_allowed_live_at_a_time() -> None:
     held = report("r0c0", SeedStage.FOSSILIZED)
     assert "GERMINATE" not in legal(masks(held, max_seeds=1))
     assert legal(masks(held, max_seeds=2))["GERMINATE"] == ("r0c1", "r0c2")
     assert "GERMINATE" in legal(masks(report("r0c0", SeedStage.EMBARGOED), max_seeds=1))
-
-
-def test_disabled_slots_are_never_chosen() -> None:
-    assert legal(masks(enabled_slots=("r0c2",))) == {"GERMINATE": ("r0c2",)}
 
 
 def test_waiting_is_always_legal_and_every_row_has_a_choice() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from esper.leyline import SeedStage, SlotConfig
-from esper.tamiyo import SignalTracker, batch_obs_to_features, feature_size
+from esper.tamiyo import batch_obs_to_features, feature_size
 from tests.esper.tamiyo.helpers import report, signals
 
 SLOTS = SlotConfig()
@@ -24,11 +24,6 @@ def test_the_tracker_sums_up_the_epochs() -> None:
 def test_the_first_epoch_has_no_deltas_and_history_is_bounded() -> None:
     assert signals(0.3).accuracy_delta == signals(0.3).loss_delta == 0.0
     assert signals(*[0.1 * i for i in range(8)]).accuracy_history == pytest.approx((0.3, 0.4, 0.5, 0.6, 0.7))
-
-
-def test_nothing_can_be_asked_before_the_first_epoch() -> None:
-    with pytest.raises(RuntimeError, match="no epoch has been recorded yet"):
-        SignalTracker(5).peek()
 
 
 def test_an_observation_has_the_announced_size_and_does_not_depend_on_its_neighbours() -> None:

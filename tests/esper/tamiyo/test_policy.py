@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from esper.leyline import (
-    CAUSAL_HEADS,
     HEAD_INDEX,
     HEAD_NAMES,
     LifecycleOp,
@@ -59,12 +58,6 @@ def test_samples_are_legal_and_follow_the_probabilities() -> None:
     assert (found - expected).abs().max() < 0.05
 
 
-def test_one_environments_choice_depends_on_its_own_generator_only() -> None:
-    alone = draw_noise([generator(7)], 3)
-    among = draw_noise([generator(1), generator(7), generator(2)], 3)
-    assert torch.equal(alone[0], among[1])
-
-
 def test_without_noise_the_most_likely_legal_choice_is_taken() -> None:
     masks, logits = masks_of(), logits_of()
     action = choose_actions(logits, masks, None)[0]
@@ -87,14 +80,6 @@ def test_log_probabilities_are_of_the_masked_distribution_and_entropies_finite()
     assert [value > 0 for value in per_op] == legal
 
 
-@pytest.mark.parametrize("op", LifecycleOp)
-def test_only_the_heads_that_an_operation_reads_are_relevant(op: LifecycleOp) -> None:
-    action = torch.zeros(1, len(HEAD_NAMES), dtype=torch.int64)
-    action[0, HEAD_INDEX["op"]] = op
-    relevant = evaluate_actions(logits_of(), masks_of(), action).relevant[0]
-    assert {name for name, flag in zip(HEAD_NAMES, relevant, strict=True) if flag} == CAUSAL_HEADS[op]
-
-
 def test_a_policy_follows_from_its_generator_and_starts_nearly_uniform_but_slow_to_prune() -> None:
     untouched = torch.get_rng_state()
     first, second, other = (create_policy(feature_size(SLOTS), 3, 16, generator(seed)) for seed in (0, 0, 1))
@@ -106,18 +91,6 @@ def test_a_policy_follows_from_its_generator_and_starts_nearly_uniform_but_slow_
     output = first(features, first.initial_hidden(4))
     assert all(head.abs().max() < 0.2 for name, head in output.logits.items() if name != "op")
     assert output.logits["op"].argmin(dim=-1).unique().tolist() == [LifecycleOp.PRUNE]
-
-
-def test_stepping_and_unrolling_the_policy_agree() -> None:
-    policy = create_policy(feature_size(SLOTS), 3, 16, generator())
-    features = torch.randn(2, 5, feature_size(SLOTS), generator=generator())
-    whole = policy(features, policy.initial_hidden(2))
-    hidden, values = policy.initial_hidden(2), []
-    for step in range(5):
-        output = policy(features[:, step : step + 1], hidden)
-        hidden = output.hidden
-        values.append(output.values)
-    torch.testing.assert_close(torch.cat(values, dim=1), whole.values)
 
 
 @pytest.mark.parametrize(

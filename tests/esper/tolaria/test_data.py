@@ -1,5 +1,6 @@
-"""Batches: every image once an epoch, env by env independent of the others."""
+"""Batches: every example once an epoch, env by env independent of the others; the generated text."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,12 @@ from hypothesis import strategies as st
 
 from esper.leyline.errors import InputError
 from esper.leyline.task import Loading
+from esper.runtime import get_task_spec
 from esper.tolaria.data import SharedBatchIterator, load_images
 from esper.tolaria.images import ImageData
+from esper.tolaria.models import count_correct, mean_loss, summed_loss
 from esper.tolaria.runtime import derive_generator, derive_seed
+from esper.tolaria.text import ALPHABET, generate_text, sample_text
 
 CPU = torch.device("cpu")
 
@@ -147,13 +151,6 @@ def test_generators_must_match_the_envs() -> None:
         SharedBatchIterator(numbered_images(4, 3), 2, [CPU, CPU], [torch.Generator()])
 
 
-def test_the_first_images_are_taken() -> None:
-    few, all_of_them = load_images(None, train_images=20, val_images=10), load_images(None)
-    assert (few.train_size, few.val_size) == (20, 10)
-    assert torch.equal(few.train_images, all_of_them.train_images[:20])
-    assert torch.equal(few.val_labels, all_of_them.val_labels[:10])
-
-
 @pytest.mark.filterwarnings("ignore:.*checksums")
 def test_more_images_than_there_are_is_an_error(make_cifar: Callable[..., Path]) -> None:
     with pytest.raises(InputError, match="--val-images 9: the data has only 8"):
@@ -172,3 +169,39 @@ def test_seeds_of_different_places_differ_and_repeat() -> None:
     assert all(derive_seed(0, *place) == seed for place, seed in seeds.items())
     draws = [torch.rand(3, generator=derive_generator(5, 0, 1)) for _ in range(2)]
     assert torch.equal(*draws)
+
+
+TASK = get_task_spec("char_lm")
+
+
+def test_the_text_is_the_same_on_every_machine_and_uses_the_alphabet() -> None:
+    text = sample_text(1, 50_000)
+    assert set(text) <= set(ALPHABET)
+    assert len(ALPHABET) == TASK.num_classes
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "81eaa4c9fa15380e"
+    assert sample_text(1, 777) == text[:777]
+
+
+def test_targets_are_the_characters_that_follow() -> None:
+    data = generate_text(16, 20, 7)
+    [[(inputs, targets)]] = SharedBatchIterator(data, 64, [CPU])
+    assert inputs.shape == targets.shape == (7, 16)
+    assert torch.equal(inputs[:, 1:], targets[:, :-1])
+    stream = torch.cat([inputs.flatten(), targets[-1, -1:]])
+    assert torch.equal(stream[1:], targets.flatten())
+    assert (data.train_size, data.train_targets, data.val_targets) == (20, 320, 112)
+
+
+def test_validation_text_is_other_text() -> None:
+    data = generate_text(64, 50, 50)
+    assert not set(map(tuple, data.val_sequences.tolist())) & set(map(tuple, data.train_sequences.tolist()))
+
+
+def test_losses_and_correct_answers_count_every_target() -> None:
+    logits = torch.randn(2, 4, 5, 9, generator=torch.Generator().manual_seed(0))
+    targets = torch.randint(0, 9, (4, 5), generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(summed_loss(logits[0], targets), 20 * mean_loss(logits[0], targets))
+    right = [(each.argmax(-1) == targets).sum().item() for each in logits]
+    assert count_correct(logits, targets).tolist() == right
+    assert count_correct(logits[1], targets).item() == right[1]
+    assert count_correct(logits[:, :, 0], targets[:, 0]).shape == (2,)

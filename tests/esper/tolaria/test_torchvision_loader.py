@@ -39,15 +39,6 @@ def test_torchvision_loads_beside_the_torch_that_is_installed() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "cifar-10-batches-py"), done.stderr
 
 
-def test_its_own_operators_stay_where_its_library_loads() -> None:
-    plain = python("import torchvision\nprint(torchvision.extension._has_ops())")
-    if plain.returncode:
-        pytest.skip("torchvision's compiled operators do not load beside this torch")
-    use = "import torch\nprint(torch.ops.torchvision.nms(torch.zeros(1, 4), torch.ones(1), 0.5).tolist())"
-    done = python(LOAD + "load_datasets()\n" + use)
-    assert (done.returncode, done.stdout.strip()) == (0, "[0]"), done.stderr
-
-
 def test_nothing_is_declared_before_a_library_that_declares_its_own(tmp_path: Path) -> None:
     done = python(LOAD + "print(load_datasets().CIFAR10)", stand_in(tmp_path, DECLARE + NMS))
     assert (done.returncode, done.stdout.strip()) == (0, "read"), done.stderr

@@ -35,24 +35,12 @@ def test_the_bonus_may_rise(run: Run) -> None:
     assert coefficients(events) == pytest.approx([0.0, 0.1, 0.2])
 
 
-def test_without_episodes_to_anneal_over_the_bonus_stays(run: Run) -> None:
-    events, _ = run(rounds=2, entropy_start=0.2, entropy_end=0.0, entropy_anneal_episodes=0, **SHORT)
-    assert coefficients(events) == [0.2, 0.2]
-
-
 def test_a_resumed_run_goes_on_where_annealing_stood(run: Run, tmp_path: Path) -> None:
     settings = {"entropy_start": 0.1, "entropy_end": 0.0, "entropy_anneal_episodes": 4, **SHORT}
     through, _ = run(rounds=3, **settings)
     run(rounds=1, save=tmp_path / "part.pt", **settings)
     resumed, _ = run(rounds=3, resume=tmp_path / "part.pt", **settings)
     assert coefficients(resumed) == coefficients(through)[1:]
-
-
-def test_the_bonus_changes_what_is_learnt(run: Run) -> None:
-    _, low = run(entropy_start=0.0, episode_length=3)
-    _, high = run(entropy_start=1.0, episode_length=3)
-    weights = [result.agent.policy.state_dict()["heads.bias"] for result in (low, high)]
-    assert not weights[0].equal(weights[1])
 
 
 @given(st.integers(1, 10_000), st.integers(1, 1_024))

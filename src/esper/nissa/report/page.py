@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import jinja2
 
 from esper.nissa.report import plots
-from esper.nissa.report.plots import Plot
-from esper.nissa.run import Round, RunData
+from esper.nissa.report.run import Episode, Round, RunData
 
 SHOWN_ENVS = 8
 SHOWN_NOTES = 40
-
-
-@dataclass(frozen=True, slots=True)
-class EnvSection:
-    """One env of a shown round."""
-
-    env: int
-    life: Plot
-    gains: Plot | None
-    shapley: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class RoundSection:
-    """A round whose envs are shown one by one."""
-
-    title: str
-    envs: list[EnvSection]
-    hidden: int
 
 
 def render_page(run: RunData) -> str:
@@ -47,18 +26,16 @@ def render_page(run: RunData) -> str:
         lstrip_blocks=True,
     )
     finished = run.finished
+    last, hosts = _last_round(run)
     return environment.get_template("page.html.jinja").render(
         run=run,
         state=_state(run),
         figures=_figures(run, finished),
-        overview=_present(
-            *((plots.accuracy_by_round(finished), plots.return_by_round(finished)) if finished else ()),
-            plots.reward_parts(finished),
-            plots.operations(finished),
-        ),
-        rounds=_shown_rounds(run),
+        overview=plots.overview(finished),
+        last=last,
+        lives=[plots.env_life(run, last, env, episode) for env, episode in hosts[:SHOWN_ENVS]],
+        hidden_envs=max(0, len(hosts) - SHOWN_ENVS),
         diagnostics=plots.diagnostics(finished),
-        phases=plots.time_by_phase(finished),
         fates=[
             (name, fate, statistics.fmean(fate.gains) if fate.gains else None)
             for name, fate in run.fates().items()
@@ -66,10 +43,6 @@ def render_page(run: RunData) -> str:
         notes=run.notes[-SHOWN_NOTES:],
         hidden_notes=max(0, len(run.notes) - SHOWN_NOTES),
     )
-
-
-def _present(*drawn: Plot | None) -> list[Plot]:
-    return [plot for plot in drawn if plot is not None]
 
 
 def _state(run: RunData) -> str:
@@ -124,34 +97,9 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def _shown_rounds(run: RunData) -> list[RoundSection]:
-    """The last round, and before it the one with the best host, if that is another."""
-    candidates = [found for _, found in sorted(run.rounds.items()) if _told(found)]
-    if not candidates:
-        return []
-    best = max(
-        candidates, key=lambda found: max(max(e.val_accuracy) for e in found.episodes.values() if e.epochs)
-    )
-    last = candidates[-1]
-    shown = [(f"Round {last.index}, the last", last)]
-    if best is not last:
-        shown.append((f"Round {best.index}, with the best host", best))
-    return [_round_section(run, title, found) for title, found in shown]
-
-
-def _told(found: Round) -> bool:
-    return any(episode.epochs for episode in found.episodes.values())
-
-
-def _round_section(run: RunData, title: str, found: Round) -> RoundSection:
-    envs = [(env, episode) for env, episode in sorted(found.episodes.items()) if episode.epochs]
-    sections = [
-        EnvSection(
-            env,
-            plots.env_life(run, found.index, env, episode),
-            plots.contributions(run, found.index, env, episode),
-            episode.shapley,
-        )
-        for env, episode in envs[:SHOWN_ENVS]
-    ]
-    return RoundSection(title, sections, max(0, len(envs) - SHOWN_ENVS))
+def _last_round(run: RunData) -> tuple[int, list[tuple[int, Episode]]]:
+    """The last round of which single epochs are known, and its envs."""
+    for index, found in sorted(run.rounds.items(), reverse=True):
+        if hosts := [(env, episode) for env, episode in sorted(found.episodes.items()) if episode.epochs]:
+            return index, hosts
+    return 0, []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from esper.leyline import SeedStage
-from esper.nissa.run import Episode, Round, RunData
+from esper.nissa.report.run import Episode, Round, RunData
 
 INK, FAINT, PAPER = "#010101", "#010102", "#010103"
 SERIES = tuple(f"#0102{index:02x}" for index in range(8))
@@ -56,6 +56,9 @@ _SETTINGS: dict[Any, Any] = {
 WIDTH, HEIGHT = 3.4, 2.0
 """Inches of one plot: four side by side on a screen, or one on a phone's, have text of the page's size."""
 
+Points = Sequence[tuple[int, float]]
+"""A value by round."""
+
 _DASHES = ("solid", "dashed", "dotted")
 
 
@@ -89,20 +92,12 @@ def curves(labels: Sequence[str]) -> tuple[Curve, ...]:
     )
 
 
-def trace(axes: Axes, look: Curve, x: Sequence[float], y: Sequence[float]) -> None:
-    """Draw a curve as its legend shows it."""
-    colour = SERIES[look.series]
-    axes.plot(x, y, color=colour, linestyle=look.dash, linewidth=look.width, marker=".", markersize=3)
-
-
-def draw(
-    name: str, title: str, plot: Callable[[Figure], None], *, height: float = HEIGHT, width: float = WIDTH
-) -> str:
+def draw(name: str, title: str, plot: Callable[[Figure], None], height: float = HEIGHT) -> str:
     """An `<svg>` element of what `plot` puts on a figure. `name` must be unique on the page."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS | {"svg.hashsalt": name})
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasSVG(figure)
         plot(figure)
         stream = io.StringIO()
@@ -110,37 +105,36 @@ def draw(
     return _element(stream.getvalue(), name, title)
 
 
-def lines(
-    name: str, title: str, heading: str, xlabel: str, series: dict[str, tuple[list[float], list[float]]]
-) -> Plot:
-    """Curves with a legend, if there is more than one; those that are 0 throughout are named, not drawn."""
-    still = [label for label, (_, y) in series.items() if not any(y)] if len(series) > 1 else []
-    shown = {label: points for label, points in series.items() if label not in still} or series
+def lines(name: str, title: str, series: Mapping[str, Points]) -> Plot | None:
+    """Curves over rounds with a legend, if there is more than one; those that are 0 throughout are named, not
+    drawn. None without a point.
+    """
+    if not any(series.values()):
+        return None
+    still = [label for label, points in series.items() if not any(y for _, y in points)]
+    shown = {label: points for label, points in series.items() if label not in still}
+    if len(series) == 1 or not shown:
+        shown, still = dict(series), []
     looks = curves(list(shown))
 
     def plot(figure: Figure) -> None:
         axes = figure.add_subplot()
-        for look, (x, y) in zip(looks, shown.values(), strict=True):
-            trace(axes, look, x, y)
-        finish(axes, heading, xlabel)
+        for look, points in zip(looks, shown.values(), strict=True):
+            x, y = zip(*points, strict=True)
+            colour = SERIES[look.series]
+            axes.plot(x, y, color=colour, linestyle=look.dash, linewidth=look.width, marker=".", markersize=3)
+        finish(axes, title, "round")
 
-    note = f"0 throughout: {', '.join(still)}" if still and shown is not series else ""
+    note = f"0 throughout: {', '.join(still)}" if still else ""
     return Plot(draw(name, title, plot), looks if len(looks) > 1 else (), note)
 
 
 def finish(axes: Axes, title: str, xlabel: str) -> None:
-    """Title, and whole numbers along x."""
+    """Title, and whole numbers along x; a single point stands large in the middle."""
     axes.set_title(title)
     axes.set_xlabel(xlabel)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    _show_single(axes)
-
-
-def _show_single(axes: Axes) -> None:
-    """Draw the points of a run of one round large, in the middle of an axis with its one number."""
     places = {float(x) for line in axes.lines for x in np.asarray(line.get_xdata())}
-    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-    places |= {round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars}
     if len(places) == 1:
         [place] = places
         axes.set_xlim(place - 1, place + 1)
@@ -164,7 +158,6 @@ def _element(text: str, name: str, title: str) -> str:
     return svg.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
 
 
-PHASES = ("train", "validate", "decide", "act", "update")
 DIAGNOSTICS = {
     "policy_loss": "policy loss",
     "value_loss": "value loss",
@@ -176,113 +169,61 @@ DIAGNOSTICS = {
 }
 
 
-def accuracy_by_round(rounds: Sequence[Round]) -> Plot:
-    """Final accuracies of all hosts, round by round."""
-
-    def plot(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        x = [found.index for found in rounds]
-        accuracies = [found.done.env_accuracies for found in rounds if found.done]
-        low, high = [min(row) for row in accuracies], [max(row) for row in accuracies]
-        if len(x) > 1:
-            axes.fill_between(x, low, high, color=SERIES[0], alpha=0.2)
-        else:
-            axes.vlines(x, low, high, color=SERIES[0], alpha=0.4, linewidth=6)
-        axes.plot(x, [sum(row) / len(row) for row in accuracies], color=SERIES[0], marker=".", markersize=3)
-        finish(axes, "final validation accuracy (mean, range)", "round")
-
-    return Plot(draw("accuracy", "accuracy by round", plot))
-
-
-def return_by_round(rounds: Sequence[Round]) -> Plot:
-    """Mean return, round by round, with the mean of up to ten rounds."""
-    looks = (Curve("round", 7, "solid", 1.5), Curve("mean of up to ten", 1, "solid", 2.5))
-
-    def plot(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        x = [found.index for found in rounds]
-        y = [found.done.mean_return for found in rounds if found.done]
-        trace(axes, looks[0], x, y)
-        smooth = [sum(y[max(0, i - 9) : i + 1]) / len(y[max(0, i - 9) : i + 1]) for i in range(len(y))]
-        trace(axes, looks[1], x, smooth)
-        finish(axes, "return (sum of rewards, mean of envs)", "round")
-
-    return Plot(draw("return", "return by round", plot), looks)
-
-
-def reward_parts(rounds: Sequence[Round]) -> Plot | None:
-    """Mean of each part of the reward, round by round."""
-    known = [found for found in rounds if found.rewards]
-    if not known:
-        return None
-    names = sorted({name for found in known if found.rewards for name in found.rewards.components})
-    series = {
-        name.replace("_", " "): (
-            [float(found.index) for found in known],
-            [found.rewards.components.get(name, 0.0) for found in known if found.rewards],
-        )
-        for name in names
-    }
-    return lines("parts", "parts of the reward", "parts of the reward, per env-step", "round", series)
-
-
-def operations(rounds: Sequence[Round]) -> Plot | None:
-    """Share of each operation among the decisions of a round."""
-    known = [found for found in rounds if found.actions]
-    if not known:
-        return None
-    series = {}
-    for name in known[0].actions.counts if known[0].actions else ():
-        shares = [
-            found.actions.counts[name] / max(1, sum(found.actions.counts.values()))
-            for found in known
-            if found.actions
-        ]
-        series[name.lower().replace("_", " ")] = ([float(found.index) for found in known], shares)
-    return lines("operations", "operations chosen", "share of each operation", "round", series)
+def overview(rounds: Sequence[Round]) -> list[Plot]:
+    """Accuracies and returns of all hosts, what the policy was paid for, and what it chose."""
+    done = [(found.index, found.done) for found in rounds if found.done]
+    rewards = [(found.index, found.rewards.components) for found in rounds if found.rewards]
+    actions = [(found.index, found.actions.counts) for found in rounds if found.actions]
+    returns = [round_.mean_return for _, round_ in done]
+    smooth = [statistics.fmean(returns[max(0, i - 9) : i + 1]) for i in range(len(done))]
+    drawn = [
+        lines(
+            "accuracy",
+            "final validation accuracy",
+            {
+                "mean": [(index, round_.mean_accuracy) for index, round_ in done],
+                "best host": [(index, max(round_.env_accuracies)) for index, round_ in done],
+                "worst host": [(index, min(round_.env_accuracies)) for index, round_ in done],
+            },
+        ),
+        lines(
+            "return",
+            "return (sum of rewards, mean of envs)",
+            {
+                "round": [(index, round_.mean_return) for index, round_ in done],
+                "mean of up to ten": [(index, mean) for (index, _), mean in zip(done, smooth, strict=True)],
+            },
+        ),
+        lines(
+            "parts",
+            "parts of the reward, per env-step",
+            {
+                name.replace("_", " "): [(index, parts.get(name, 0.0)) for index, parts in rewards]
+                for name in sorted({name for _, parts in rewards for name in parts})
+            },
+        ),
+        lines(
+            "operations",
+            "share of each operation",
+            {
+                name.lower().replace("_", " "): [
+                    (index, counts[name] / max(1, sum(counts.values()))) for index, counts in actions
+                ]
+                for name in (actions[0][1] if actions else ())
+            },
+        ),
+    ]
+    return [plot for plot in drawn if plot is not None]
 
 
 def diagnostics(rounds: Sequence[Round]) -> list[Plot]:
     """One plot for each metric of the policy's updates."""
-    drawn = []
-    for metric, title in DIAGNOSTICS.items():
-        points = [
-            (float(found.index), found.update.metrics[metric])
-            for found in rounds
-            if found.update is not None and metric in found.update.metrics
-        ]
-        if points:
-            x, y = (list(values) for values in zip(*points, strict=True))
-            drawn.append(lines(f"ppo-{metric}", title, title, "round", {metric: (x, y)}))
-    return drawn
-
-
-def time_by_phase(rounds: Sequence[Round]) -> Plot | None:
-    """Seconds of each round, by phase."""
-    known = [found for found in rounds if found.throughput]
-    if not known:
-        return None
-    looks = tuple(Curve(phase, index, "solid", 4.0) for index, phase in enumerate((*PHASES, "other")))
-
-    def plot(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        x = [found.index for found in known]
-        bottom = [0.0] * len(known)
-        for look in looks:
-            seconds = [_seconds(found, look.label) for found in known]
-            axes.bar(x, seconds, bottom=bottom, color=SERIES[look.series], width=0.85)
-            bottom = [low + high for low, high in zip(bottom, seconds, strict=True)]
-        finish(axes, "seconds by phase", "round")
-
-    return Plot(draw("phases", "time by phase", plot), looks)
-
-
-def _seconds(found: Round, phase: str) -> float:
-    if found.throughput is None:
-        return 0.0
-    if phase == "other":
-        return max(0.0, found.throughput.duration_s - sum(found.throughput.phase_s.values()))
-    return found.throughput.phase_s.get(phase, 0.0)
+    metrics = [(found.index, found.update.metrics) for found in rounds if found.update]
+    drawn = [
+        lines(f"ppo-{name}", title, {title: [(index, of[name]) for index, of in metrics if name in of]})
+        for name, title in DIAGNOSTICS.items()
+    ]
+    return [plot for plot in drawn if plot is not None]
 
 
 def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot:
@@ -295,9 +236,6 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot:
         upper.plot(episode.epochs, episode.train_accuracy, color=SERIES[7], linewidth=0.9)
         upper.plot(episode.epochs, episode.val_accuracy, color=SERIES[0], linewidth=2)
         finish(upper, f"env {env}: accuracy (thin: training)", "")
-        for mark in episode.marks:
-            if mark.kind == "rolled back":
-                upper.axvline(mark.epoch + 0.5, color=SERIES[3], linestyle=":", linewidth=1.2)
         for span in episode.spans:
             row = slots.index(span.slot)
             left, width = span.first - 0.5, span.last - span.first + 1
@@ -305,8 +243,11 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot:
             if span.stage == "GERMINATED":
                 lower.text(left + 0.3, row, span.blueprint, fontsize=7.5, va="center", clip_on=True)
         for mark in episode.marks:
-            if mark.slot is not None:
-                _mark(lower, mark.epoch + 0.5, slots.index(mark.slot), mark.kind)
+            if mark.slot is None:
+                upper.axvline(mark.epoch + 0.5, color=SERIES[3], linestyle=":", linewidth=1.2)
+                continue
+            place = ([mark.epoch + 0.5], [slots.index(mark.slot)])
+            lower.plot(*place, marker=_MARKS[mark.kind], color=INK, markersize=7, clip_on=False)
         lower.set_yticks(range(len(slots)), slots, fontsize=8)
         lower.set_ylim(len(slots) - 0.4, -0.6)
         lower.grid(visible=False)
@@ -315,31 +256,7 @@ def env_life(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot:
         lower.xaxis.get_major_locator().set_params(integer=True)
 
     height = HEIGHT + lane * len(slots)
-    return Plot(draw(f"env-{round_idx}-{env}", f"env {env} in round {round_idx}", plot, height=height))
+    return Plot(draw(f"env-{round_idx}-{env}", f"env {env} in round {round_idx}", plot, height))
 
 
 _MARKS = {"grown": "|", "kept": "*", "pruned": "x"}
-
-
-def _mark(axes: Axes, epoch: float, row: int, kind: str) -> None:
-    axes.plot([epoch], [row], marker=_MARKS[kind], color=INK, markersize=7, clip_on=False)
-
-
-def contributions(run: RunData, round_idx: int, env: int, episode: Episode) -> Plot | None:
-    """What each slot's seed added to an env's accuracy, epoch by epoch."""
-    if not episode.contributions:
-        return None
-    slots = [slot for slot in run.started.slots if episode.contributions.get(slot)]
-    looks = curves(slots)
-    last = max(episode.epochs, default=1)
-
-    def plot(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        axes.axhline(0.0, color=INK, linewidth=0.8)
-        for look in looks:
-            x, y = zip(*episode.contributions[look.label], strict=True)
-            trace(axes, look, x, y)
-        axes.set_xlim(0.5, last + 0.9)
-        finish(axes, f"env {env}: accuracy, with less without", "epoch")
-
-    return Plot(draw(f"gain-{round_idx}-{env}", f"contributions in env {env}", plot), looks)

@@ -25,25 +25,10 @@ def test_batches_merge_to_the_statistics_of_the_whole() -> None:
     torch.testing.assert_close(normalised.var(dim=0, correction=0), torch.ones(4), atol=1e-4, rtol=0)
 
 
-def test_before_anything_was_seen_rows_are_only_clipped() -> None:
-    assert RunningMeanStd(2).normalize(torch.tensor([[1.5, 99.0]])).tolist() == [[1.5, 10.0]]
-
-
 def test_a_feature_that_never_changed_does_not_explode() -> None:
     running = RunningMeanStd(1)
     running.update(torch.full((5, 1), 2.0))
     assert running.normalize(torch.tensor([[2.5]])).tolist() == [[0.5]]
-
-
-def test_saved_statistics_go_on_as_if_never_saved() -> None:
-    first, second = RunningMeanStd(4), RunningMeanStd(4)
-    first.update(rows(7))
-    second.load_state_dict(first.state_dict())
-    for running in (first, second):
-        running.update(rows(5, seed=1))
-    assert torch.equal(first.normalize(rows(3)), second.normalize(rows(3)))
-    with pytest.raises(ValueError, match="statistics of 4 features, not 5"):
-        RunningMeanStd(5).load_state_dict(first.state_dict())
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=30))
@@ -66,10 +51,3 @@ def test_rewards_are_clipped_and_pass_unchanged_before_two_were_seen() -> None:
 def test_a_reward_that_is_no_number_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="a reward must be finite"):
         RewardNormalizer().update([0.0, bad])
-
-
-def test_saved_reward_statistics_go_on() -> None:
-    first, second = RewardNormalizer(), RewardNormalizer()
-    first.update([1.0, 4.0, 2.0])
-    second.load_state_dict(first.state_dict())
-    assert second.normalize(1.0) == first.normalize(1.0)

@@ -8,7 +8,7 @@ import pytest
 
 from esper.scripts.train import main
 from esper.simic.training.config import TrainingConfig
-from esper.simic.training.dual_ab import Arm, DualABResult, arm_configs, run_dual_ab
+from esper.simic.training.dual_ab import run_dual_ab
 from esper.simic.training.result import RoundResult, TrainingResult
 from esper.simic.training.vectorized import train_ppo_vectorized
 
@@ -59,17 +59,6 @@ def test_what_cannot_be_compared_is_one_line(
     assert line.startswith(f"error: {message}")
 
 
-def test_arms_differ_only_in_the_mode_and_in_where_they_write() -> None:
-    config = TrainingConfig(dual_ab="minimal", save=Path("x/p.pt"), telemetry_dir=Path("t"))
-    first, second = arm_configs(config)
-    assert (first.reward_mode, second.reward_mode) == ("shaped", "minimal")
-    assert (first.save, second.telemetry_dir) == (Path("x/p.shaped.pt"), Path("t/minimal"))
-    same = {"reward_mode": "shaped", "save": None, "telemetry_dir": None}
-    assert first.replaced(same) == second.replaced(same)
-    with pytest.raises(ValueError, match="needs a configuration with dual_ab"):
-        arm_configs(TrainingConfig())
-
-
 def test_differences_are_paired_host_by_host() -> None:
     rows = {"shaped": (0.5, 0.25), "minimal": (0.75, 0.25)}
 
@@ -80,8 +69,3 @@ def test_differences_are_paired_host_by_host() -> None:
     assert result.differences == (0.25, 0.0)
     assert (result.mean_difference, result.standard_error) == (0.125, pytest.approx(0.125))
     assert (result.first.final_accuracy, result.second.best_accuracy) == (0.375, 0.75)
-
-
-def test_a_single_pair_has_no_standard_error() -> None:
-    arm = Arm("shaped", ((0.5,),), ((1.0,),))
-    assert DualABResult(0, arm, arm).standard_error is None

@@ -1,16 +1,14 @@
 """Ctrl-C: the run stops with status 130 and goes on later as if nothing had happened."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 
 from esper.leyline.telemetry import TelemetryEvent
 from esper.nissa import get_hub
 from esper.scripts.train import main
 from esper.simic.training.vectorized import train_ppo_vectorized
+from tests.esper.records import checkpoint, events, same
 
 TINY = ["ppo", "--task", "cifar_minimal", "--rounds", "3", "--envs", "2", "--episode-length", "3"]
 TINY += ["--train-images", "32", "--val-images", "16", "--quiet"]
@@ -31,22 +29,6 @@ class PressesCtrlC:
         """Nothing to close."""
 
 
-def events(folder: Path) -> list[Any]:
-    """Events by what repeats."""
-    records = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    unstable = {"duration_s", "phase_s", "env_steps_per_s", "images_per_s"}
-    return [
-        (
-            e["event_type"],
-            e["round"],
-            e["env"],
-            {k: v for k, v in e["data"].items() if k not in unstable},
-        )
-        for e in records
-        if e["round"] is not None
-    ]
-
-
 @pytest.mark.parametrize(
     ("event_type", "count", "rounds"),
     [("LAST_ACTION", 2, 0), ("PPO_UPDATE_COMPLETED", 2, 1), ("LAST_ACTION", 16, 2)],
@@ -65,13 +47,12 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     with get_hub().attached(PressesCtrlC(event_type, count)):
         assert main([*TINY, "--save", str(part)], train=train_ppo_vectorized) == 130
     assert capsys.readouterr().err == f"interrupted; --resume {part} goes on from the last finished round\n"
-    assert torch.load(part, weights_only=True)["extra"]["rounds"] == rounds
+    assert checkpoint(part)["extra"]["rounds"] == rounds
     resumed = [*TINY, "--resume", str(part), "--save", str(part), "--telemetry-dir", str(tmp_path / "rest")]
     assert main(resumed, train=train_ppo_vectorized) == 0
-    assert events(tmp_path / "rest") == [event for event in events(through) if event[1] >= rounds]
-    ours, theirs = (torch.load(path, weights_only=True) for path in (part, tmp_path / "t.pt"))
-    assert ours["extra"] == theirs["extra"]
-    assert all(torch.equal(ours["policy"][name], theirs["policy"][name]) for name in ours["policy"])
+    rest, whole = ([e for e in events(f) if e["round"] is not None] for f in (tmp_path / "rest", through))
+    assert rest == [event for event in whole if event["round"] >= rounds]
+    assert same(checkpoint(part), checkpoint(tmp_path / "t.pt"))
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from esper.leyline.telemetry import TelemetryEvent, all_unstable_paths
+from esper.leyline.telemetry import TelemetryEvent
 from esper.nissa import TelemetryHub, event_record, parse_event
 from esper.runtime import get_task_spec
 from esper.simic.training.config import TrainingConfig
@@ -51,15 +51,6 @@ def train(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch, *outputs: Any, *
         trainer.train_ppo_vectorized(config, get_task_spec(config.task))
 
 
-def stable(event: TelemetryEvent) -> dict[str, Any]:
-    """An event without what cannot repeat."""
-    record = event_record(event)
-    for path in all_unstable_paths():
-        *above, name = path.split(".")
-        (record[above[0]] if above else record).pop(name, None)
-    return record
-
-
 def test_counts_of_the_smallest_run_are_these(run: Run, snapshot: SnapshotAssertion) -> None:
     """By level; without those of seeds, which follow from what the policy happens to choose."""
     counts = {}
@@ -71,16 +62,6 @@ def test_counts_of_the_smallest_run_are_these(run: Run, snapshot: SnapshotAssert
     assert counts == snapshot(name="counts", extension_class=JSONSnapshotExtension)
 
 
-def test_every_output_gets_the_same_events_in_the_same_order(
-    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone, first, second = Kept(), Kept(), Kept()
-    train(trainer, monkeypatch, alone, episode_length=3)
-    train(trainer, monkeypatch, first, second, episode_length=3)
-    assert first.events == second.events
-    assert [stable(event) for event in alone.events] == [stable(event) for event in first.events]
-
-
 def test_real_events_of_every_level_read_back_into_their_types(
     trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,16 +70,6 @@ def test_real_events_of_every_level_read_back_into_their_types(
     for event in kept.events:
         assert parse_event(json.loads(json.dumps(event_record(event)))) == event
     assert len({event.event_type for event in kept.events}) >= 18
-
-
-@pytest.mark.parametrize("stride", [1, 2])
-def test_gradients_are_measured_every_so_many_batches(run: Run, stride: int) -> None:
-    settings = {"telemetry_level": "debug", "gradient_stride": stride, "train_images": 256}
-    events, _ = run(episode_length=3, **settings)
-    for event in of_type(events, "HOST_GRADIENT_NORMS"):
-        assert event["data"]["batches"] == 4 / stride
-        assert event["data"]["host"] > 0.0
-        assert all(math.isfinite(norm) for norm in event["data"]["seeds"].values())
 
 
 def test_gradients_cost_nothing_where_nobody_asked_for_them(
@@ -151,6 +122,7 @@ def test_shares_and_interactions_follow_from_the_accuracies(events: Events) -> N
         def without(*gone: str, slots: Any = slots, accuracy: Any = accuracy) -> float:
             return accuracy["+".join(slot for slot in slots if slot not in gone) or "none"]
 
+        assert data["contributions"] == {slot: without() - without(slot) for slot in slots}
         for pair, value in data["interactions"].items():
             a, b = pair.split("+")
             assert value == without() - without(a) - without(b) + without(a, b)
@@ -182,18 +154,6 @@ def test_credits_of_scaffolds_are_the_part_of_the_reward(events: Events) -> None
     for event in of_type(events, "LAST_ACTION"):
         paid = event["data"]["reward_components"]["scaffold"]
         assert paid == pytest.approx(credited[event["env"], event["epoch"]])
-
-
-def test_plateaus_agree_with_the_accuracies(run: Run) -> None:
-    events, _ = run(envs=4, episode_length=20, train_images=32, val_images=32)
-    plateaus = of_type(events, "PLATEAU_DETECTED")
-    assert plateaus
-    for event in plateaus:
-        accuracies = [
-            e["data"]["val_accuracy"] for e in of_type(events, "EPOCH_COMPLETED") if e["env"] == event["env"]
-        ]
-        last, earlier = accuracies[event["epoch"] - 5 : event["epoch"]], accuracies[: event["epoch"] - 5]
-        assert max(last) <= max(earlier, default=0.0) + 1e-3 <= event["data"]["best_accuracy"] + 2e-3
 
 
 def test_a_round_s_time_is_at_least_that_of_its_phases(

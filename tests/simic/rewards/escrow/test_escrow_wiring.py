@@ -50,9 +50,3 @@ def test_episodes_begin_with_nothing_and_end_with_what_permanent_seeds_are_worth
     everything = [payment for paid in found for payment in paid]
     assert min(everything) < 0.0 < max(everything)
     assert of_type(events, "SEED_FOSSILIZED")
-
-
-def test_other_modes_have_no_escrow(run: Run) -> None:
-    events, _ = run(reward_mode="shaped", episode_length=2)
-    for action in of_type(events, "LAST_ACTION"):
-        assert "escrow" not in action["data"]["reward_components"]

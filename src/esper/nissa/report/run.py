@@ -1,8 +1,7 @@
-"""A run as its events tell it: the series that a page shows, and what a terminal shows meanwhile."""
+"""A run as its events tell it: the series that a page shows."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,34 +38,22 @@ class Mark:
 
 @dataclass(slots=True)
 class Episode:
-    """One env in one round. Accuracies are fractions; `contributions` are (epoch, value) by slot.
-
-    `seeds` are the stages by slot after the last epoch, `reward` the sum so far, `last_op` the last decision.
-    """
+    """One env in one round. Accuracies are fractions."""
 
     epochs: list[int] = field(default_factory=list)
     train_accuracy: list[float] = field(default_factory=list)
     val_accuracy: list[float] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    contributions: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    shapley: dict[str, float] = field(default_factory=dict)
     blueprints: dict[str, str] = field(default_factory=dict)
     outcome: telemetry.EpisodeCompleted | None = None
-    seeds: Mapping[str, str] = field(default_factory=dict)
-    parameters: int = 0
-    reward: float = 0.0
-    last_op: str = ""
 
 
 @dataclass(slots=True)
 class Round:
-    """All envs of one round, and what the policy made of it. `done` is None for one that was cut off; `best`
-    is the best validation accuracy of any host in any epoch.
-    """
+    """All envs of one round, and what the policy made of it. `done` is None for one that was cut off."""
 
     index: int
-    best: float = 0.0
     episodes: dict[int, Episode] = field(default_factory=dict)
     done: telemetry.BatchCompleted | None = None
     rewards: telemetry.RewardSummary | None = None
@@ -104,14 +91,7 @@ class RunData:
     started: telemetry.RunStarted
     rounds: dict[int, Round] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
-    counts: Counter[telemetry.TelemetryEventType] = field(default_factory=Counter)
     completed: telemetry.RunCompleted | None = None
-
-    @property
-    def env_steps(self) -> int:
-        """Those done so far; where they are not told one by one, those of the finished rounds."""
-        of_rounds = sum(found.done.env_steps for found in self.rounds.values() if found.done)
-        return max(self.counts[telemetry.TelemetryEventType.EPOCH_COMPLETED], of_rounds)
 
     @property
     def finished(self) -> list[Round]:
@@ -120,7 +100,6 @@ class RunData:
 
     def add(self, event: TelemetryEvent) -> None:
         """Take in what came after the run's beginning."""
-        self.counts[event.event_type] += 1
         if isinstance(event.data, telemetry.RunCompleted):
             self.completed = event.data
             return
@@ -129,10 +108,8 @@ class RunData:
             self.notes.append(note)
         if event.env is None:
             _add_to_round(round_, event)
-            return
-        _add_to_episode(round_.episodes.setdefault(event.env, Episode()), event, event.epoch or 0)
-        if isinstance(event.data, telemetry.EpisodeCompleted):
-            round_.best = max(round_.best, event.data.best_accuracy)
+        else:
+            _add_to_episode(round_.episodes.setdefault(event.env, Episode()), event, event.epoch or 0)
 
     def fates(self) -> dict[str, Fate]:
         """What became of seeds, by blueprint, over all rounds; the most often grown first."""
@@ -201,11 +178,7 @@ def _add_to_episode(episode: Episode, event: TelemetryEvent, epoch: int) -> None
             episode.epochs.append(epoch)
             episode.train_accuracy.append(data.train_accuracy)
             episode.val_accuracy.append(data.val_accuracy)
-            episode.seeds, episode.parameters = data.seeds, data.total_params
             _extend_spans(episode, data.seeds, epoch)
-        case telemetry.LastAction() as data:
-            episode.reward += data.reward
-            episode.last_op = data.operation
         case telemetry.SeedGerminated() as data if slot is not None:
             episode.blueprints[slot] = data.blueprint
             episode.marks.append(Mark(epoch, slot, "grown", data.blueprint))
@@ -215,11 +188,6 @@ def _add_to_episode(episode: Episode, event: TelemetryEvent, epoch: int) -> None
             episode.marks.append(Mark(epoch, slot, "pruned", data.blueprint, data.contribution))
         case telemetry.GovernorRollback():
             episode.marks.append(Mark(epoch, None, "rolled back"))
-        case telemetry.CounterfactualComputed() as data:
-            for name, value in data.contributions.items():
-                episode.contributions.setdefault(name, []).append((epoch, value))
-        case telemetry.ShapleyComputed() as data:
-            episode.shapley = dict(data.values)
         case telemetry.EpisodeCompleted() as data:
             episode.outcome = data
 

@@ -1,6 +1,8 @@
-"""Which configurations are compared, and what follows from their accuracies."""
+"""Which configurations are compared, and the shares that follow from their accuracies."""
 
-from itertools import combinations
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
 
 import pytest
 import torch
@@ -12,10 +14,12 @@ from esper.simic.attribution import (
     SAMPLED_ORDERS,
     CounterfactualMatrix,
     alpha_overrides,
-    coalition_name,
+    draw_orders,
     epoch_coalitions,
+    exact_shapley,
     final_coalitions,
     most_coalitions,
+    sampled_shapley,
 )
 
 SLOTS = tuple(f"r0c{index}" for index in range(6))
@@ -33,11 +37,6 @@ def test_an_epoch_compares_all_subsets_of_up_to_three_seeds(count: int, configur
 def test_switched_off_slots_get_alpha_zero_and_the_others_keep_theirs() -> None:
     overrides = alpha_overrides(epoch_coalitions(SLOTS[:2]), SLOTS[:2])
     assert overrides == [{}, {"r0c0": 0.0}, {"r0c1": 0.0}, {"r0c0": 0.0, "r0c1": 0.0}]
-
-
-def test_configurations_are_named_by_their_slots_in_the_hosts_order() -> None:
-    assert coalition_name(frozenset({"r0c2", "r0c0"}), SLOTS) == "r0c0+r0c2"
-    assert coalition_name(frozenset(), SLOTS) == "none"
 
 
 @given(slot_counts, st.integers(0, 2**31))
@@ -96,6 +95,61 @@ def test_a_matrix_gives_its_accuracies_by_name() -> None:
     assert (found.full, found.bare) == pytest.approx((0.5, 0.2))
 
 
-def test_accuracies_that_don_t_fit_the_configurations_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        CounterfactualMatrix.of(SLOTS[:1], epoch_coalitions(SLOTS[:1]), [0.5])
+Value = Callable[[frozenset[str]], float]
+PLAYERS = ("a", "b", "c", "d", "e")
+
+
+def game(values: dict[frozenset[str], float]) -> Value:
+    return values.__getitem__
+
+
+@st.composite
+def games(draw: st.DrawFn, least: int = 1) -> tuple[tuple[str, ...], Value]:
+    """Players, and any value at all for each of their subsets."""
+    players = PLAYERS[: draw(st.integers(least, 5))]
+    subsets = [
+        frozenset(p for i, p in enumerate(players) if mask >> i & 1) for mask in range(2 ** len(players))
+    ]
+    return players, game({subset: draw(st.floats(-1, 1)) for subset in subsets})
+
+
+def orders_of(players: Sequence[str], seed: int) -> tuple[tuple[str, ...], ...]:
+    return draw_orders(players, 6, torch.Generator().manual_seed(seed))
+
+
+@given(games(), st.integers(0, 2**31))
+def test_shares_sum_to_what_all_add(found: tuple[tuple[str, ...], Value], seed: int) -> None:
+    players, value = found
+    whole = value(frozenset(players)) - value(frozenset())
+    for shares in (exact_shapley(players, value), sampled_shapley(orders_of(players, seed), value)):
+        assert math.fsum(shares.values.values()) == pytest.approx(whole, abs=1e-9)
+        assert set(shares.values) == set(players)
+
+
+@given(games())
+def test_a_sample_of_every_order_is_exact(found: tuple[tuple[str, ...], Value]) -> None:
+    players, value = found
+    players = players[:4]
+    orders = [item for order in permutations(players) for item in (order, order[::-1])]
+    assert sampled_shapley(orders, value).values == pytest.approx(
+        exact_shapley(players, value).values, abs=1e-9
+    )
+
+
+def test_a_sample_tells_how_far_off_it_may_be() -> None:
+    def worth(coalition: frozenset[str]) -> float:
+        return float(len(coalition) ** 2 + 3 * ("a" in coalition and "b" in coalition))
+
+    exact, found = exact_shapley(PLAYERS, worth), sampled_shapley(orders_of(PLAYERS, 3), worth)
+    assert exact.standard_errors == {}
+    for player in PLAYERS:
+        assert abs(found.values[player] - exact.values[player]) <= 4 * found.standard_errors[player] + 1e-9
+    assert math.isinf(sampled_shapley(orders_of(PLAYERS, 3)[:2], worth).standard_errors["a"])
+
+
+def test_orders_come_with_their_backwards_and_follow_from_the_generator() -> None:
+    orders = orders_of(PLAYERS, 1)
+    assert orders == orders_of(PLAYERS, 1) != orders_of(PLAYERS, 2)
+    assert all(order[::-1] == backwards for order, backwards in zip(orders[::2], orders[1::2], strict=True))
+    with pytest.raises(ValueError, match="orders come in pairs; 3 is no even number above 0"):
+        draw_orders(PLAYERS, 3, torch.Generator())
