@@ -117,7 +117,7 @@ def run(program: Program, folder: Path, *, report: Path | None = None, lines: Pa
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
     variables.pop("PYTHONPATH", None)
     if report:
-        golden = [sys.executable, "-m", "golden", "syncs", "--json", str(report), "--"]
+        golden = [sys.executable, "-m", "golden", "syncs", "-o", str(report), "--"]
         command, variables["PYTHONPATH"] = [*golden, *command], str(ROOT)
     if lines:
         variables["LINES_THAT_RAN"] = str(lines)

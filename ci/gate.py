@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from ci.config import ConfigError
+from esper_harness.options import no_such_option
 from golden.trace.errors import GoldenError
-
-_file = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,20 +35,13 @@ _file = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "-o",
     "--output",
-    "--out",
     "out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep in this new folder what shows a failure: traces, pages, output.",
+    help="Keep in this new folder gate.md, gate.sarif and gate.xml (JUnit), and what shows a failure: "
+    "traces, pages, output.",
 )
-@click.option("--summary", type=_file, metavar="FILE", help="Append a Markdown summary to this file.")
-@click.option("--sarif", type=_file, metavar="FILE", help="Write what was found as SARIF 2.1.0.")
-@click.option("--junit", type=_file, metavar="FILE", help="Write the checks as JUnit XML.")
-@click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The repository; by default the nearest folder upwards with a [tool.gate] table.",
-)
+@click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(**options: Any) -> int:
     """Run the checks that [tool.gate] names.
 
@@ -70,6 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; errors become one line and an exit status."""
     try:
         return int(command.main(args=argv, prog_name="golden-gate run", standalone_mode=False) or 0)
+    except click.NoSuchOption as error:
+        click.echo(f"golden-gate run: {no_such_option(error)}", err=True)
+        return 2
     except click.ClickException as error:
         click.echo(f"golden-gate run: {error.format_message()}", err=True)
         return 2

@@ -23,7 +23,7 @@ from ci.git import git
 from ci.report import Told, as_junit, as_markdown, as_sarif, as_table
 from ci.report.words import headline
 from ci.verdicts import Passed
-from golden.check.fixtures import check_writable, write_whole
+from golden.check.fixtures import write_whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,6 @@ class Asked:
     skip: tuple[str, ...]
     jobs: int | None
     out: Path | None
-    summary: Path | None
-    sarif: Path | None
-    junit: Path | None
     root: Path | None
 
 
@@ -47,9 +44,6 @@ def judge(asked: Asked) -> int:
     if asked.accept and asked.base is None:
         raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
     folder = (asked.root or _nearest(Path.cwd(), asked.base)).resolve()
-    before = _summary(asked.summary)
-    for path in filter(None, (asked.summary, asked.sarif, asked.junit)):
-        check_writable(path)
     with _context(folder, asked) as context:
         chosen = _chosen(context, asked)
         outcomes = execute(
@@ -65,12 +59,10 @@ def judge(asked: Asked) -> int:
             prefix=prefix_of(folder),
         )
     _show(told)
-    if asked.summary is not None:
-        write_whole(asked.summary, before + as_markdown(told))
-    if asked.sarif is not None:
-        write_whole(asked.sarif, as_sarif(told, version=version("esper-harness")))
-    if asked.junit is not None:
-        write_whole(asked.junit, as_junit(told))
+    if asked.out is not None:
+        write_whole(asked.out / "gate.md", as_markdown(told))
+        write_whole(asked.out / "gate.sarif", as_sarif(told, version=version("esper-harness")))
+        write_whole(asked.out / "gate.xml", as_junit(told))
     return 0 if all(isinstance(outcome.verdict, Passed) for outcome in outcomes) else 1
 
 
@@ -81,15 +73,6 @@ def _nearest(start: Path, base: str | None) -> Path:
     closer = upwards[: upwards.index(here)] if base is not None else []
     marked = (folder for folder in closer if "[tool.gate" in git(folder, "show", f"{base}:./pyproject.toml"))
     return next(marked, here)
-
-
-def _summary(file: Path | None) -> str:
-    """What stands in the summary already."""
-    try:
-        return file.read_text(encoding="utf-8") if file is not None and file.exists() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"--summary {file}: can't be read: {why}") from None
 
 
 @contextlib.contextmanager
@@ -114,11 +97,11 @@ def _context(root: Path, asked: Asked) -> Iterator[Context]:
 
 def _new_folder(out: Path) -> Path:
     if out.exists() and any(out.iterdir()):
-        raise ConfigError(f"--out {out} is there already and not empty; name another folder or remove it")
+        raise ConfigError(f"--output {out} is there already and not empty; name another folder or remove it")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"--out {out}: can't be made: {error.strerror}") from None
+        raise ConfigError(f"--output {out}: can't be made: {error.strerror}") from None
     return out.resolve()
 
 

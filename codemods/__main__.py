@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from esper_harness.options import ROOT_HELP, root_to_command
+
 _COMMANDS = {
     "extract": ("codemods.extract", "Lift helpers to module level, or say why not."),
     "audit": ("codemods.audit.cli", "Report what helpers capture, what tests patch, and what can be lifted."),
@@ -31,6 +33,7 @@ class Commands(click.Group):
         settings: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
         super().__init__(name, help=about, context_settings=settings)
         option(self)
+        self.params.append(click.Option(["--root"], metavar="DIR", expose_value=False, help=ROOT_HELP))
         self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -61,7 +64,7 @@ class Commands(click.Group):
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """Run one command by its own ``main``; the exit status."""
-        arguments = list(sys.argv[1:] if argv is None else argv)
+        arguments = root_to_command(sys.argv[1:] if argv is None else argv, self._modules)
         if arguments and arguments[0] in self._modules:
             main: Callable[[Sequence[str]], int]
             main = importlib.import_module(self._modules[arguments[0]][0]).main

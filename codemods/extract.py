@@ -16,17 +16,9 @@ from codemods.output import explain_code, put, run_command
 from codemods.program.project import read_tools
 from codemods.program.repository import project_root, unreadable_files
 from codemods.program.source import read_source, room_for_nesting
-from codemods.values import STYLES, Style
 
 if TYPE_CHECKING:
     from codemods.plans.report import Report
-
-
-_GONE = {
-    "--box": "it is called --cell",
-    "--residual": "it is called --wrapper",
-    "--statistics": "--format json has every helper to count",
-}
 
 
 class Exit(enum.IntEnum):
@@ -63,20 +55,13 @@ class Exit(enum.IntEnum):
     help="Pass captures as keyword-only parameters (the default), or collected in one frozen dataclass.",
 )
 @click.option(
-    "--annotations",
-    type=click.Choice(STYLES),
-    default="inferred",
-    help="Annotate captures with what the program says they are (the default), with Any where it does not "
-    "say, or not at all.",
-)
-@click.option(
     "--accept",
     metavar="CODE",
     multiple=True,
     help="Accept an assumption (introspection, dynamic-names, ...): it refuses nothing; may be repeated.",
 )
 @click.option("--plan", type=click.Path(path_type=Path), help="Carry out a plan file.")
-@click.option("--root", type=click.Path(path_type=Path), help="Folder that the plan's paths are relative to.")
+@click.option("--root", type=click.Path(path_type=Path), hidden=True)
 @click.option("--write", is_flag=True, help="Write the files; without it nothing is changed.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would be written.")
 @click.option(
@@ -98,7 +83,7 @@ class Exit(enum.IntEnum):
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("--exit-zero", is_flag=True, help="Exit 0 although helpers were refused.")
+@click.option("--exit-zero", is_flag=True, hidden=True)
 @click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
 def command(**given: Any) -> int:
     """Lift the helpers of FILE to module level, their captures made explicit parameters.
@@ -152,7 +137,6 @@ class _Asked:
     wrapper: tuple[str, ...]
     cell: tuple[str, ...]
     captures: str
-    annotations: Style
     accept: tuple[str, ...]
     plan: Path | None
     root: Path | None
@@ -179,8 +163,6 @@ class _Asked:
                 "--function, --helper, --to, --wrapper, --cell, --captures and --accept are what "
                 "a plan says; leave them out with --plan"
             )
-        if self.plan is not None and self.annotations != "inferred":
-            raise click.UsageError("--annotations is what a plan says; leave it out with --plan")
 
     def project(self) -> Path:
         """The folder of the project."""
@@ -215,7 +197,7 @@ def _carried_out(asked: _Asked) -> Report:
             [name for name in asked.wrapper if name != "auto"],
             asked.captures,
             asked.cell,
-            asked.annotations,
+            "inferred",
             dict.fromkeys(asked.accept, "given on the command line"),
             "auto" if "auto" in asked.wrapper else None,
         )
@@ -257,7 +239,7 @@ def _rendered(report: Report, asked: _Asked) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
-    return run_command(command, argv, _GONE)
+    return run_command(command, argv)
 
 
 if __name__ == "__main__":

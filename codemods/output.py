@@ -9,12 +9,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
 
 from codemods.program.source import Unusable, no_collection
+from esper_harness.options import no_such_option
 
 if TYPE_CHECKING:
     from codemods.rewrites.refusals import Rule
@@ -26,13 +26,8 @@ class OutputError(click.ClickException):
     exit_code = 2
 
 
-def run_command(
-    command: click.Command, argv: Sequence[str] | None, gone: Mapping[str, str] = MappingProxyType({})
-) -> int:
-    """Run a command; its exit status: 2 for input that can't be used, of which one line is told.
-
-    ``gone`` has the options that the command had once, each with what to do instead.
-    """
+def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
+    """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
     name = f"codemods {command.name}"
     try:
         with no_collection():
@@ -40,9 +35,7 @@ def run_command(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
     except click.NoSuchOption as error:
-        instead = gone.get(error.option_name)
-        told = f"{error.option_name} is gone: {instead}" if instead else error.format_message()
-        click.echo(f"{name}: {told}", err=True)
+        click.echo(f"{name}: {no_such_option(error)}", err=True)
         return 2
     except (click.ClickException, Unusable) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else error

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from esper_harness.options import ROOT_HELP, no_such_option, root_to_command
 from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
@@ -25,13 +26,8 @@ _SUMMARIES = {
 }
 
 
-# Former names of commands and options.
-_RENAMED = {
-    "power": "mutate",
-    "--reach": "--diff-coverage",
-    "--no-reach": "--no-diff-coverage",
-    "--mistakes": "--mutants",
-}
+# Former names of commands.
+_RENAMED = {"power": "mutate"}
 
 
 def _loaded(name: str) -> click.Command:
@@ -90,6 +86,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("-q", "--quiet", is_flag=True, help="Print verdicts and errors only, no progress.")
+@click.option("--root", metavar="DIR", expose_value=False, help=ROOT_HELP)
 @_version
 def cli(quiet: bool) -> None:
     """Record seeded training runs, compare them bit for bit, name the first divergence.
@@ -101,22 +98,19 @@ def cli(quiet: bool) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
-    arguments = sys.argv[1:] if argv is None else argv
+    arguments = root_to_command(sys.argv[1:] if argv is None else argv, _SUMMARIES)
     if not arguments and "_GOLDEN_COMPLETE" not in os.environ:
         click.echo(cli.get_help(click.Context(cli, info_name="golden")), err=True)
         return ExitCode.UNUSABLE
     try:
-        status = cli.main(args=argv, prog_name="golden", standalone_mode=False)
+        status = cli.main(args=arguments, prog_name="golden", standalone_mode=False)
     except GoldenError as error:
         from esper_harness.report.plain import visible
 
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
     except click.NoSuchOption as error:
-        new = _RENAMED.get(error.option_name)
-        click.echo(
-            f"golden: {f'{error.option_name} is called {new}' if new else error.format_message()}", err=True
-        )
+        click.echo(f"golden: {no_such_option(error)}", err=True)
         return ExitCode.UNUSABLE
     except click.ClickException as error:
         click.echo(f"golden: {error.format_message()}", err=True)

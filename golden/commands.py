@@ -51,7 +51,6 @@ def list_command(root: Path | None) -> int:
 @click.option(
     "-o",
     "--output",
-    "--out",
     "out",
     type=click.Path(path_type=Path),
     help="The trace goes to OUT/RUN; that of a command to OUT.",
@@ -183,8 +182,8 @@ def doctor_command(name: str | None, root: Path | None, data: Path | None, out: 
 
 
 @click.command()
-@click.argument("left", type=click.Path(path_type=Path))
-@click.argument("right", type=click.Path(path_type=Path))
+@click.argument("left", metavar="A", type=click.Path(path_type=Path))
+@click.argument("right", metavar="B", type=click.Path(path_type=Path))
 def diff(left: Path, right: Path) -> int:
     """Compare two traces, or two folders of traces by run."""
     codes = []

@@ -12,9 +12,7 @@ import click
 from golden.record import Run
 
 root_option = click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tree under test; by default the nearest folder upwards with golden/runs.",
+    "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True
 )
 data_option = click.option(
     "--data",
@@ -36,14 +34,8 @@ device_option = click.option(
 shard_option = click.option(
     "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
 )
-reach_option = click.option(
-    "--diff-coverage/--no-diff-coverage",
-    "reach",
-    default=True,
-    help="With --base, say which changed lines of Python the runs executed (the default).",
-)
 out_option = click.option(
-    "-o", "--output", "--out", "out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
+    "-o", "--output", "out", type=click.Path(path_type=Path), help="Keep the traces in this folder."
 )
 
 

@@ -20,7 +20,6 @@ from golden.options import (
     folder_of_program,
     kept,
     out_option,
-    reach_option,
     root_option,
     shard_option,
     workers_option,
@@ -92,7 +91,6 @@ def verify_command(
     is_flag=True,
     help="On a difference, run both again, and name operation and line.",
 )
-@reach_option
 @data_option
 @workers_option
 @shard_option
@@ -104,7 +102,6 @@ def ab_command(
     base: str | None,
     head: str | None,
     closely: bool,
-    reach: bool,
     data: Path | None,
     workers: int | None,
     part: str | None,
@@ -137,7 +134,7 @@ def ab_command(
         folder = stack.enter_context(kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
-        since = between(root, base, head, base_root, head_root) if base and reach else None
+        since = between(root, base, head, base_root, head_root) if base else None
         versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
         if base and not head and (edits := uncommitted(root)):
             progress.say(

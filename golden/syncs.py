@@ -24,7 +24,12 @@ from golden.trace.errors import ExitCode, NothingComparable, RunFailed, Unusable
     "--devices", type=click.IntRange(1, 64), default=1, help="How many GPUs there are; 1 by default."
 )
 @click.option(
-    "--json", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it, for other tools."
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write it as JSON, for other tools.",
 )
 def syncs_command(command: tuple[str, ...], base: str | None, devices: int, file: Path | None) -> int:
     """Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.

@@ -18,8 +18,9 @@ PROGRAMS: tuple[tuple[str, click.Group], ...] = (
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    """Every command that people type, with its full name."""
+    """Every program and its commands, with their full names."""
     for name, group in PROGRAMS:
+        yield name, group
         context = click.Context(group, info_name=name)
         for child in group.list_commands(context):
             command = group.get_command(context, child)

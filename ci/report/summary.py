@@ -38,8 +38,7 @@ def as_markdown(told: Told) -> str:
             if len(outcome.verdict.places) > _PLACES:
                 lines.append(f"- and {len(outcome.verdict.places) - _PLACES:,} more")
         if files := told.files(outcome):
-            folder = told.evidence.as_posix() if told.evidence else ""
-            links = ", ".join(f"[{code(file)}](<{quote(f'{folder}/{file}')}>)" for file in files)
+            links = ", ".join(f"[{code(file)}](<{quote(file)}>)" for file in files)
             lines += ["", f"Evidence: {links}"]
     text = "\n".join(lines) + "\n"
     return text if len(text.encode()) <= LIMIT else text.encode()[:LIMIT].decode(errors="ignore") + "\n"

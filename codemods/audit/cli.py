@@ -46,8 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
 )
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 although helpers are refused.")
-@click.option("--explain", "code", metavar="CODE", help="Explain a refusal code and exit.")
+@click.option("--exit-zero", is_flag=True, hidden=True)
+@click.option("--explain", "code", metavar="CODE", hidden=True)
 def command(
     file: Path | None,
     function: str | None,

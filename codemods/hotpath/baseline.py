@@ -57,7 +57,7 @@ def read_baseline(path: Path) -> Baseline:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        raise SourceError(f"{path}: no such baseline; make it with --update-baseline --reason TEXT") from None
+        raise SourceError(f"{path}: no such baseline; make it with --update-baseline") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{path}: can't be read: {error}") from None
     return parse_baseline(text, str(path))
@@ -74,7 +74,7 @@ def parse_baseline(text: str, shown: str = NAME) -> Baseline:
     if table.get("version") == 1:
         raise SourceError(
             f"{shown}:1: version 1 tells findings by their loops; delete the file and make it anew with "
-            "--update-baseline --reason TEXT"
+            "--update-baseline"
         )
     if table.get("version") != 2:
         raise SourceError(f"{shown}:1: version must be 2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from codemods.hotpath.config import Config, read_config
 from codemods.hotpath.results import Report
-from codemods.hotpath.trees import File, read_commit, read_files, root_of, with_text
+from codemods.hotpath.trees import File, read_commit, read_files, root_of
 
 
 def check(
@@ -26,20 +26,6 @@ def check(
     base = root_of(paths) if root is None else root
     settings = read_config(base) if config is None else config
     return check_files(read_files(paths, base, settings.exclude), settings)
-
-
-def check_text(
-    data: bytes,
-    path: Path,
-    paths: Sequence[Path] = (),
-    config: Config | None = None,
-    *,
-    root: Path | None = None,
-) -> Report:
-    """The same with other content for one file, which may not be there yet; ``paths`` are read beside it."""
-    base = root_of([path]) if root is None else root
-    settings = read_config(base) if config is None else config
-    return check_files(with_text(read_files(paths, base, settings.exclude), path, data, base), settings)
 
 
 def check_commit(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 import enum
 import gc
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,17 +22,8 @@ if TYPE_CHECKING:
     from codemods.hotpath.results import Report
     from codemods.hotpath.text import Lines
 
+_ADDED = "accepted by --update-baseline"
 FORMATS = ("text", "json", "github", "sarif")
-_GONE = {
-    "--reads": "--measured FILE takes the syncs that `golden syncs --json FILE` measures",
-    "--owner": "baselines have no owners; leave it out",
-    "--not-followed": "--format json lists these calls as not_followed",
-    "--statistics": "--format json has every finding to count",
-    "--select": "say `ignore` in [tool.codemods.hotpath], with the codes that are not reported",
-    "--ignore": "say `ignore` in [tool.codemods.hotpath]",
-    "--cache-dir": "nothing is cached; leave it out",
-    "--no-cache": "nothing is cached; leave it out",
-}
 
 
 class Exit(enum.IntEnum):
@@ -53,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # What was analysed lives to the end; a search through it for garbage on the way out costs much time.
     atexit.register(gc.freeze)
-    return run_command(command, argv, _GONE)
+    return run_command(command, argv)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +53,12 @@ class _Asked:
     base: str | None
     baseline: Path | None
     update_baseline: bool
-    reason: str | None
     add_allow: str | None
     measured: Path | None
     output_format: str
     output: Path | None
     quiet: bool
     heat: str | None
-    stdin_filename: Path | None
     allow_no_loops: bool
     exit_zero: bool
     root: Path | None
@@ -91,13 +78,12 @@ class _Asked:
     "--baseline", type=click.Path(path_type=Path), help="Report only what this file does not accept."
 )
 @click.option("--update-baseline", is_flag=True, help="Bring the baseline up to date, and list what changed.")
-@click.option("--reason", metavar="TEXT", help="With --update-baseline: why what is added is accepted.")
 @click.option("--add-allow", metavar="REASON", help="Write `# hotpath: allow[...] REASON` at every finding.")
 @click.option(
     "--measured",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Compare with the syncs of a run, as `golden syncs --json FILE` measures them.",
+    help="Compare with the syncs of a run, as `golden syncs -o FILE` measures them.",
 )
 @click.option(
     "--format",
@@ -116,17 +102,9 @@ class _Asked:
     metavar="LIST",
     help="What is reported, commas between: env, step, every-n, epoch, once; or all (default: env,step).",
 )
-@click.option(
-    "--stdin-filename",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With PATH `-`: the file whose content stands on standard input; other PATHs are read beside it.",
-)
 @click.option("--allow-no-loops", is_flag=True, help="It is no error if no hot loop is seen.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found.")
-@click.option(
-    "--root", type=click.Path(path_type=Path), help="The project (default: that of the first PATH)."
-)
+@click.option("--exit-zero", is_flag=True, hidden=True)
+@click.option("--root", type=click.Path(path_type=Path), hidden=True)
 @click.option("--explain", "code", metavar="CODE", help="Explain a code and exit.")
 def command(**given: Any) -> int:
     """The options, turned into a check and its rendering."""
@@ -135,26 +113,19 @@ def command(**given: Any) -> int:
         return _explain(asked.code)
     _refuse_mixed(asked)
 
-    from codemods.hotpath.check import check, check_commit, check_text
+    from codemods.hotpath.check import check, check_commit
     from codemods.hotpath.compare import compare
     from codemods.hotpath.config import read_config
-    from codemods.hotpath.trees import root_of, shown_path
+    from codemods.hotpath.trees import root_of
 
-    paths, piped = asked.paths, asked.stdin_filename
-    others = [path for path in paths if path != Path("-")]
-    project = asked.root or root_of([piped] if piped else paths)
+    paths = asked.paths
+    project = asked.root or root_of(paths)
     config = _with_heat(read_config(project), asked.heat or ("all" if asked.measured else None))
-    held: dict[str, list[str]] = {}
-    if piped is not None:
-        data = sys.stdin.buffer.read()
-        held[shown_path(piped, os.path.realpath(project))] = data.decode("utf-8", "replace").splitlines()
-        report = check_text(data, piped, others, config, root=project)
-    else:
-        report = check(paths, config, root=project)
+    report = check(paths, config, root=project)
     if asked.measured is not None:
         return _measured(report, asked.measured, exit_zero=asked.exit_zero)
     if asked.update_baseline:
-        return _update(report, _baseline_path(asked.baseline, config, project), asked.reason)
+        return _update(report, _baseline_path(asked.baseline, config, project))
     if asked.base is not None:
         before = check_commit(asked.base, paths, config, root=project)
         comparison = compare(report, before, against=asked.base)
@@ -162,7 +133,7 @@ def command(**given: Any) -> int:
         comparison = compare(report, _read_baseline(asked.baseline, config, project))
     if asked.add_allow is not None:
         return _allow(comparison, project, asked.add_allow)
-    put(_render(comparison, _lines(project, held), asked), asked.output)
+    put(_render(comparison, _lines(project), asked), asked.output)
     if comparison.clean and not report.loops and not asked.allow_no_loops:
         _nothing_seen(report)
         return Exit.CLEAN if asked.exit_zero else Exit.UNUSABLE
@@ -175,13 +146,6 @@ def _refuse_mixed(asked: _Asked) -> None:
         raise click.UsageError("no PATH given; name the files or folders to check")
     if asked.base is not None and (asked.baseline is not None or asked.update_baseline):
         raise click.UsageError("--base and --baseline exclude each other; compare with one of them")
-    if asked.reason is not None and not asked.update_baseline:
-        raise click.UsageError("--reason is for --update-baseline")
-    piped = Path("-") in asked.paths
-    if piped != (asked.stdin_filename is not None):
-        raise click.UsageError("PATH `-` and --stdin-filename FILE go together")
-    if piped and (asked.base is not None or asked.update_baseline or asked.add_allow is not None):
-        raise click.UsageError("standard input is not for --base, --update-baseline or --add-allow")
     if asked.root is not None and not asked.root.is_dir():
         raise click.UsageError(f"--root {asked.root}: no such folder")
 
@@ -232,17 +196,13 @@ def _read_baseline(given: Path | None, config: Config, project: Path) -> Baselin
     return read_baseline(_baseline_path(given, config, project))
 
 
-def _update(report: Report, path: Path, reason: str | None) -> int:
+def _update(report: Report, path: Path) -> int:
     from codemods.hotpath.baseline import Baseline, read_baseline, render_baseline
     from codemods.hotpath.compare import update_baseline
     from codemods.hotpath.text import one_line
 
     before = read_baseline(path) if path.exists() else Baseline((), str(path))
-    update = update_baseline(report, before, reason=reason or "")
-    if update.added and not reason:
-        number = len(update.added)
-        noun = "finding is" if number == 1 else "findings are"
-        raise click.UsageError(f"{number} {noun} not in {path} yet; to accept, say --reason TEXT")
+    update = update_baseline(report, before, reason=_ADDED)
     try:
         path.write_text(render_baseline(update.baseline.entries), encoding="utf-8")
     except OSError as error:
@@ -251,7 +211,8 @@ def _update(report: Report, path: Path, reason: str | None) -> int:
         click.echo(f"added: {one_line(finding)}")
     for entry, count in update.pruned:
         click.echo(f"pruned: {count} of {entry}")
-    click.echo(f"{path}: {len(update.added)} added, {sum(n for _, n in update.pruned)} pruned")
+    edit = f"; write there why each is accepted, for {_ADDED!r}" if update.added else ""
+    click.echo(f"{path}: {len(update.added)} added, {sum(n for _, n in update.pruned)} pruned{edit}")
     return Exit.CLEAN
 
 
@@ -297,9 +258,9 @@ def _render(comparison: Comparison, source: Lines, asked: _Asked) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _lines(project: Path, given: dict[str, list[str]]) -> Lines:
-    """A reader of single lines of the project's files, some of them given."""
-    read = dict(given)
+def _lines(project: Path) -> Lines:
+    """A reader of single lines of the project's files."""
+    read: dict[str, list[str]] = {}
 
     def line(path: str, number: int) -> str:
         if path not in read:

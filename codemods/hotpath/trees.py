@@ -69,18 +69,6 @@ def read_files(paths: Sequence[Path], root: Path, exclude: Iterable[str] = ()) -
     ]
 
 
-def with_text(files: Sequence[File], path: Path, data: bytes, root: Path) -> list[File]:
-    """Files with another content of one of them, or with one more."""
-    base = os.path.realpath(root)
-    shown = shown_path(path, base)
-
-    def is_package(folder: str) -> bool:
-        return os.path.isfile(os.path.join(base, folder, "__init__.py"))  # noqa: PTH113, PTH118 (as above)
-
-    others = [file for file in files if file.path != shown]
-    return sorted([*others, name_file(shown, data, is_package)], key=lambda file: file.path)
-
-
 def shown_path(path: Path, base: str) -> str:
     """How a file is called in a project whose folder, links resolved, is `base`."""
     real = os.path.realpath(path)

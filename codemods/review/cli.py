@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from codemods.output import put, run_command
 from codemods.program.project import parse_tools
-from codemods.program.source import SourceError, no_collection
 
 if TYPE_CHECKING:
     from codemods.review.report import Review
@@ -33,20 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: everything is proven equal, or ``--exit-zero``; 1: something is left to read; 2: unusable input.
     """
-    try:
-        with no_collection():
-            status = command.main(
-                args=list(sys.argv[1:] if argv is None else argv),
-                prog_name="codemods review",
-                standalone_mode=False,
-            )
-    except (click.ClickException, SourceError) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        click.echo(f"codemods review: {message}", err=True)
-        return Exit.UNUSABLE
-    except click.Abort:
-        return 130
-    return status if isinstance(status, int) else Exit.PROVEN
+    return run_command(command, argv)
 
 
 @click.command(
@@ -59,24 +45,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.argument("paths", nargs=-1)
 @click.option("--base", required=True, metavar="REF|DIR", help="The side before: a commit or a folder.")
 @click.option("--head", metavar="REF|DIR", help="The side after; the working tree unless told.")
-@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="A folder of the repository.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), hidden=True)
 @click.option("--format", "--output-format", "output_format", type=click.Choice(_FORMATS), default="text")
 @click.option(
-    "--accept",
+    "--accepted",
+    metavar="FILE",
     type=click.Path(path_type=Path),
     help="A file of what was read and accepted, each with a reason; --format accept writes one.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
 )
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 although something is left to read.")
+@click.option("--exit-zero", is_flag=True, hidden=True)
 def command(
     paths: Sequence[str],
     base: str,
     head: str | None,
     root: Path,
     output_format: str,
-    accept: Path | None,
+    accepted: Path | None,
     output: Path | None,
     exit_zero: bool,
 ) -> int:
@@ -89,18 +76,12 @@ def command(
     if _PROJECT in after.identities and " " not in after.identities[_PROJECT]:
         parse_tools(after.read(_PROJECT), _PROJECT)
     found = review(before, after, paths)
-    if accept is not None:
-        from codemods.review.accept import accept as accepted
+    if accepted is not None:
+        from codemods.review.accept import accept
 
-        found = accepted(found, before, accept)
+        found = accept(found, before, accepted)
     text = _renderer(output_format)(found)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        try:
-            output.write_text(text, "utf-8")
-        except OSError as error:
-            raise SourceError(f"{output}: can't be written: {error.strerror}") from None
+    put(text, output)
     return Exit.PROVEN if found.clean or exit_zero else Exit.LEFT
 
 

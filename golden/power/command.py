@@ -20,11 +20,7 @@ _path = click.Path(path_type=Path)
 
 @click.command("mutate")
 @click.argument("paths", nargs=-1, type=_path, metavar="[PATHS...]")
-@click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The tree; by default the nearest upwards with golden/runs.",
-)
+@click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 @click.option("--base", metavar="REF", help="Only in statements that the working tree changed since REF.")
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A golden run; all of them by default.")
 @click.option("--minutes", type=click.FloatRange(min=0), default=10, help="For how long, 10; 0: no limit.")
@@ -36,7 +32,7 @@ _path = click.Path(path_type=Path)
     type=click.IntRange(min=1),
     help="How many programs run at a time; one per core by default.",
 )
-@click.option("-o", "--output", "--out", "out", type=_path, help=f"Write {FILE} to this folder.")
+@click.option("-o", "--output", "out", type=_path, help=f"Write {FILE} to this folder.")
 def mutate_command(
     paths: tuple[Path, ...],
     root: Path | None,

@@ -29,32 +29,32 @@ _file = click.Path(path_type=Path)
 @click.command("report")
 @click.argument("folders", nargs=-1, required=True, type=_file, metavar="A B | --merge DIR...")
 @click.option("--merge", "merging", is_flag=True, help="The folders hold the results of a suite's shards.")
-@click.option("--html", type=_file, metavar="FILE", help="One self-contained page.")
-@click.option("--markdown", type=_file, metavar="FILE", help="A summary, under 1 MiB whatever differs.")
-@click.option("--junit", type=_file, metavar="FILE", help="JUnit XML: a case per kind that differs.")
-def report_command(
-    folders: tuple[Path, ...], merging: bool, html: Path | None, markdown: Path | None, junit: Path | None
-) -> int:
+@click.option(
+    "-o",
+    "--output",
+    "--html",
+    "outputs",
+    type=_file,
+    metavar="FILE",
+    multiple=True,
+    help="A self-contained page (.html), a summary under 1 MiB (.md), or JUnit XML with a case per kind that "
+    "differs (.xml); may be repeated.",
+)
+def report_command(folders: tuple[Path, ...], merging: bool, outputs: tuple[Path, ...]) -> int:
     """Write up how two traces compare, or two folders of traces by run.
 
     With --merge, put together what `golden verify` or `golden ab` left in the folders given to its -o, one
     for each shard, and with its --base what of the change ran. The exit status is that of the worst run; a
     shard that left no result counts as failed.
     """
-    wanted: list[tuple[Path | None, Callable[[list[RunReport | Told], Evidence | None], str]]] = [
-        (html, _render_page),
-        (markdown, render_markdown),
-        (junit, render_junit),
-    ]
-    files = [(path, render) for path, render in wanted if path is not None]
-    if not files:
-        raise UnusableInput("say what to write: --html FILE, --markdown FILE or --junit FILE")
-    if len({path.absolute() for path, _ in files}) < len(files):
-        raise UnusableInput("two reports can't go to one file; give each its own name")
-    for path, _ in files:
+    if not outputs:
+        raise UnusableInput("say what to write: -o FILE.html, FILE.md or FILE.xml")
+    for path in outputs:
         if path.is_dir():
             raise UnusableInput(f"{path} is a folder; name the file that the report goes to")
-    if html is not None:
+        if path.suffix not in _WRITERS:
+            raise UnusableInput(f"{path}: a report is {', '.join(_WRITERS)}; name the file so")
+    if any(_WRITERS[path.suffix] is _render_page for path in outputs):
         # A page that can't be drawn is told before the traces are compared.
         importlib.import_module(_PAGE)
     evidence: Evidence | None = None
@@ -73,8 +73,8 @@ def report_command(
         click.echo(visible(told_line(report), _LINE))
     for line in tell(evidence) if evidence is not None else ():
         click.echo(visible(line, _LINE))
-    for path, render in files:
-        write_whole(path, render(reports, evidence))
+    for path in dict.fromkeys(outputs):
+        write_whole(path, _WRITERS[path.suffix](reports, evidence))
         click.echo(f"report -> {path}")
     return code
 
@@ -83,6 +83,13 @@ def _render_page(reports: list[RunReport | Told], evidence: Evidence | None) -> 
     from golden.report.page import render_page  # needs jinja2, which is an extra
 
     return render_page(reports, evidence)
+
+
+_WRITERS: dict[str, Callable[[list[RunReport | Told], Evidence | None], str]] = {
+    ".html": _render_page,
+    ".md": render_markdown,
+    ".xml": render_junit,
+}
 
 
 def _of_result(folder: Path, result: Result) -> RunReport | Told:

@@ -73,28 +73,25 @@ def test_a_failure_leaves_evidence_and_points_at_the_line(
     """From a sub-folder, with data that git ignores."""
     change(top, "project/fit.py", ".square()", ".pow(3)")
     monkeypatch.chdir(top / "project" / "golden")
-    files = {name: tmp_path / name for name in ("summary.md", "gate.sarif")}
-    options = ["--base", "HEAD", "--summary", str(files["summary.md"]), "--sarif", str(files["gate.sarif"])]
-    assert main([*options, "--out", str(tmp_path / "evidence")]) == 1
+    kept = tmp_path / "kept"
+    options = ["--base", "HEAD", "--output", str(kept)]
+    assert main(options) == 1
     printed = said(capsys)
     assert "different: step 0 of Linear" in printed
     assert "; at fit.py:9" in printed
     assert "compared: HEAD (" in printed
     assert "with uncommitted changes (project/fit.py); from here to both: data" in printed
-    (result,) = json.loads(files["gate.sarif"].read_text())["runs"][0]["results"]
+    (result,) = json.loads((kept / "gate.sarif").read_text())["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "project/fit.py"
     assert place["region"] == {"startLine": 9}
-    folder = tmp_path / "evidence" / "golden-fit"
+    folder = kept / "golden-fit"
     assert "<html" in (folder / "report.html").read_text()
     assert "fit.py:9" in (folder / "verdict.txt").read_text()
     assert (folder / "base" / "trace.json").is_file()
     assert (folder / "head" / "trace.json").is_file()
-    assert (
-        f"[`golden-fit/report.html`](<{tmp_path}/evidence/golden-fit/report.html>)"
-        in files["summary.md"].read_text()
-    )
-    assert main([*options, "--out", str(tmp_path / "evidence")]) == 2
+    assert "[`golden-fit/report.html`](<golden-fit/report.html>)" in (kept / "gate.md").read_text()
+    assert main(options) == 2
     assert "is there already and not empty" in capsys.readouterr().err
 
 
@@ -154,8 +151,8 @@ def test_a_stall_is_shown_from_the_top_of_the_repository(top: Path, tmp_path: Pa
         "    return",
         "    for env in envs:\n        print(env.loss().item())\n    return",
     )
-    sarif = tmp_path / "gate.sarif"
-    options = ["--base", "HEAD", "--only", "hot", "--sarif", str(sarif)]
+    sarif = tmp_path / "kept" / "gate.sarif"
+    options = ["--base", "HEAD", "--only", "hot", "--output", str(sarif.parent)]
     assert main(["--root", str(top / "project"), *options]) == 1
     uris = {
         result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]

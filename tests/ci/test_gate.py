@@ -152,18 +152,18 @@ def test_a_configuration_that_is_unusable(
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", ["--summary", "--sarif", "--junit"])
-def test_a_report_that_can_not_be_written_is_told_before_anything_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+def test_a_folder_that_can_not_be_made_is_told_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     repository(tmp_path, "contracts = true")
-    assert main(["--root", str(tmp_path), option, str(tmp_path / "pyproject.toml" / "report")]) == 2
+    assert main(["--root", str(tmp_path), "-o", str(tmp_path / "pyproject.toml" / "kept")]) == 2
     told = capsys.readouterr()
     assert (told.out, told.err.count("\n"), "can't" in told.err) == ("", 1, True), told
-    latin = tmp_path / "summary.md"
-    latin.write_bytes("größer".encode("latin-1"))
-    assert main(["--root", str(tmp_path), "--summary", str(latin)]) == 2
-    assert "summary.md: can't be read: it is not UTF-8" in capsys.readouterr().err
+
+
+def test_a_former_option_says_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--sarif", "x"]) == 2
+    assert capsys.readouterr().err == "golden-gate run: --sarif is gone: -o DIR keeps gate.sarif\n"
 
 
 def test_contracts_without_a_configuration_say_where_it_goes(

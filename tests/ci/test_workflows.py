@@ -164,11 +164,7 @@ def test_the_action_compares_with_a_base_that_it_fetches(clone: Path, tmp_path: 
     assert "import contracts  passed" in done.stdout
     assert re.search(r"golden fit +failed", done.stdout)
     assert "# gate failed" in run.summary.read_text()
-    assert {path.name for path in (clone / "gate reports").iterdir()} == {
-        "evidence",
-        "gate.sarif",
-        "gate.xml",
-    }
+    assert {"gate.md", "gate.sarif", "gate.xml"} <= {path.name for path in (clone / "gate reports").iterdir()}
 
 
 def test_a_hostile_name_is_data(clone: Path, tmp_path: Path) -> None:

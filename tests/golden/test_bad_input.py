@@ -306,9 +306,8 @@ def test_usage_error_is_unusable_input(project: Project) -> None:
     ("former", "message"),
     [
         (["power", "--base", "HEAD"], "golden power is called golden mutate"),
-        (["mutate", "--mistakes", "3"], "--mistakes is called --mutants"),
-        (["ab", "--base", "HEAD", "--reach"], "--reach is called --diff-coverage"),
-        (["ab", "--base", "HEAD", "--no-reach"], "--no-reach is called --no-diff-coverage"),
+        (["mutate", "--mistakes", "3"], "--mistakes is gone: it is called --mutants"),
+        (["ab", "--no-diff-coverage"], "--no-diff-coverage is gone: diff coverage is part of --base"),
     ],
 )
 def test_former_names_of_commands_and_options(project: Project, former: list[str], message: str) -> None:

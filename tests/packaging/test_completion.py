@@ -18,7 +18,7 @@ LINES = re.findall(r'"\$\((_\w+)=bash_source ([\w-]+)\)"', DOCUMENT.read_text(en
         ("codemods", "codemods ex", "plain,extract"),
         ("codemods", "codemods hotpath --update", "plain,--update-baseline"),
         ("golden", "golden ver", "plain,verify"),
-        ("golden-gate", "golden-gate run --ju", "plain,--junit"),
+        ("golden-gate", "golden-gate run --ou", "plain,--output"),
     ],
 )
 def test_words_are_completed(program: str, words: str, expected: str) -> None:

@@ -164,9 +164,9 @@ def test_golden_without_the_report(environment: Callable[[str], Environment], pr
     golden = environment("golden")
     done = golden.run("golden", "record", "train", "-o", "a", cwd=project)
     assert done.returncode == 0, done.stderr
-    done = golden.run("golden", "report", "a/train", "a/train", "--junit", "r.xml", cwd=project)
+    done = golden.run("golden", "report", "a/train", "a/train", "-o", "r.xml", cwd=project)
     assert (done.returncode, (project / "r.xml").exists()) == (0, True), done.stderr
-    done = golden.run("golden", "report", "a/train", "a/train", "--html", "r.html", cwd=project)
+    done = golden.run("golden", "report", "a/train", "a/train", "-o", "r.html", cwd=project)
     assert done.returncode == 0, done.stderr  # torch brings jinja2
     assert golden.run("python", "-m", "golden", "--version", cwd=project).stdout == "golden 0.1.0\n"
 
@@ -179,7 +179,7 @@ def test_all_of_it(environment: Callable[[str], Environment], project: Path) -> 
     done = everything.run("python", "-m", "pytest", *options, cwd=project)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
     (project / "pyproject.toml").write_text('[tool.gate]\nruns = ["train"]\n')
-    done = everything.run("golden-gate", "run", "--sarif", "gate.sarif", cwd=project)
+    done = everything.run("golden-gate", "run", "-o", "kept", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -99,7 +99,7 @@ def test_helper_of_the_readme_gets_the_parameters_that_it_shows(tmp_path: Path) 
         "    return score\n"
     )
     told = [line[1:].partition("#")[0].strip() for line in README.splitlines() if line.startswith("+")]
-    command = [sys.executable, "-m", "codemods.extract", path, "--annotations", "none", "--write"]
+    command = [sys.executable, "-m", "codemods.extract", path, "--write"]
     subprocess.run([*command, "--to", tmp_path / "helpers.py"], cwd=ROOT, check=True, capture_output=True)
     after = (tmp_path / "helpers.py").read_text() + path.read_text()
     assert len(told) == 4
@@ -118,7 +118,7 @@ def test_hotpath_finds_as_many_new_places_after_the_split_as_the_page_says(
     environment = {"PYTHONPATH": str(ROOT)}
     options: dict[str, Any] = {"cwd": tree, "env": environment, "capture_output": True, "text": True}
     subprocess.run(
-        [*hotpath, "--update-baseline", "--reason", "before the split"],
+        [*hotpath, "--update-baseline"],
         check=True,
         **options,
     )

@@ -67,12 +67,12 @@ def test_a_lift_passes(repository: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_changed_line_fails_with_its_place(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "app" / "train.py").write_text(LIFTED.replace("    loss.backward()\n", ""))
-    scan = repository / "scan.sarif"
-    assert gate(repository, "--sarif", str(scan), "--out", str(repository.parent / "out")) == 1
+    out = repository.parent / "out"
+    assert gate(repository, "--output", str(out)) == 1
     assert "neither proven nor accepted: 1 gone" in " ".join(capsys.readouterr().out.split())
-    [result] = json.loads(scan.read_text())["runs"][0]["results"]
+    [result] = json.loads((out / "gate.sarif").read_text())["runs"][0]["results"]
     assert "loss.backward()" in result["message"]["text"]
-    [page] = (repository.parent / "out").rglob("review.md")
+    [page] = out.rglob("review.md")
     assert "loss.backward()" in page.read_text()
 
 
@@ -161,7 +161,7 @@ def test_what_the_runs_execute_passes(with_run: Path, capsys: pytest.CaptureFixt
 def test_what_no_run_executes_fails(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = with_run / "app" / "main.py"
     path.write_text(MAIN.replace('print("fast")', 'print("quick")'))
-    assert gate(with_run, "--out", str(with_run.parent / "out")) == 1
+    assert gate(with_run, "--output", str(with_run.parent / "out")) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "neither proven, run nor accepted: 1 gone, 1 new" in out
     [page] = (with_run.parent / "out").rglob("evidence.html")

@@ -19,14 +19,13 @@ def repository(stranger: Path, tmp_path: Path) -> Path:
 
 
 def test_green_as_it_is(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = {name: tmp_path / name for name in ("summary.md", "gate.sarif", "gate.xml")}
-    options = [*("--summary", files["summary.md"]), *("--sarif", files["gate.sarif"])]
-    assert main([*map(str, [*options, "--junit", files["gate.xml"]]), "--root", str(repository)]) == 0
+    out = tmp_path / "kept"
+    assert main(["--output", str(out), "--root", str(repository)]) == 0
     printed = capsys.readouterr().out
     assert "gate passed: 8 passed" in printed
-    assert "# gate passed" in files["summary.md"].read_text()
-    assert json.loads(files["gate.sarif"].read_text())["runs"][0]["results"] == []
-    suite = ElementTree.parse(files["gate.xml"]).getroot()[0]
+    assert "# gate passed" in (out / "gate.md").read_text()
+    assert json.loads((out / "gate.sarif").read_text())["runs"][0]["results"] == []
+    suite = ElementTree.parse(out / "gate.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "0", "0")
 
 
@@ -111,15 +110,14 @@ def test_red_for_a_planted_fault(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plant(repository)
-    sarif, junit = tmp_path / "gate.sarif", tmp_path / "gate.xml"
-    options = ["--only", check, "--root", str(repository)]
-    assert main([*options, "--sarif", str(sarif), "--junit", str(junit)]) == 1
+    out = tmp_path / "kept"
+    assert main(["--only", check, "--root", str(repository), "-o", str(out)]) == 1
     printed = capsys.readouterr().out
     assert "gate failed: 1 failed" in printed
     assert detail in " ".join(printed.split())
-    (result, *_) = json.loads(sarif.read_text())["runs"][0]["results"]
+    (result, *_) = json.loads((out / "gate.sarif").read_text())["runs"][0]["results"]
     assert result["ruleId"].startswith("gate/")
-    assert ElementTree.parse(junit).getroot()[0].get("failures") == "1"
+    assert ElementTree.parse(out / "gate.xml").getroot()[0].get("failures") == "1"
 
 
 def test_a_check_that_crashes_has_a_name(

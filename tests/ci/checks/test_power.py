@@ -78,7 +78,7 @@ def test_change(
 ) -> None:
     (repository / "main.py").write_text(BEFORE.replace(old, new))
     out = repository.parent / "out"
-    assert main(["--root", str(repository), "--base", "HEAD", "--only", "power", "--out", str(out)]) == code
+    assert main(["--root", str(repository), "--base", "HEAD", "--only", "power", "-o", str(out)]) == code
     assert told in " ".join(capsys.readouterr().out.split())
     if "wanted" in told:
         assert "+ if 101 < n:" in (out / "power.txt").read_text()

@@ -108,8 +108,8 @@ def test_each_weakening_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     weaken(repository)
-    sarif = tmp_path / "gate.sarif"
-    code, _ = gate(repository, "--sarif", str(sarif))
+    sarif = tmp_path / "kept" / "gate.sarif"
+    code, _ = gate(repository, "--output", str(sarif.parent))
     assert code == 1
     messages = [r["message"]["text"] for r in json.loads(sarif.read_text())["runs"][0]["results"]]
     assert any(message.startswith(f"{name} {what}") for message in messages), messages

@@ -205,14 +205,6 @@ def test_nothing_is_guessed(case: str, annotation: Callable[..., str | None]) ->
     assert annotation(_program(NOT_SAID[case], parameters)) is None
 
 
-def test_any_stands_where_nothing_is_said(annotation: Callable[..., str | None]) -> None:
-    assert annotation(_program("x = keep()"), "--annotations", "any") == "Any"
-
-
-def test_none_at_all(annotation: Callable[..., str | None]) -> None:
-    assert annotation(_program("x = 3"), "--annotations", "none") is None
-
-
 def test_none_where_the_project_checks_annotations_when_it_runs(
     tmp_path: Path, annotation: Callable[..., str | None]
 ) -> None:

@@ -132,6 +132,7 @@ def test_the_report_can_go_to_a_file(tmp_path: Path, extract: Command) -> None:
 @pytest.mark.parametrize(
     ("option", "instead"),
     [
+        ("--annotations", "say `annotations` in a plan"),
         ("--box", "it is called --cell"),
         ("--residual", "it is called --wrapper"),
         ("--statistics", "--format json has every helper"),

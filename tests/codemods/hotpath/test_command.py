@@ -1,6 +1,5 @@
 """The command: what it prints in each format, its exit statuses, its configuration."""
 
-import io
 import json
 import subprocess
 import sys
@@ -164,7 +163,7 @@ def test_as_a_module_without_heavy_imports(trainer: Project) -> None:
         ((), "no PATH given"),
         (("missing",), "missing: no such file or folder"),
         ((".", "--base", "x", "--baseline", "y"), "--base and --baseline exclude each other"),
-        ((".", "--reason", "x"), "--reason is for --update-baseline"),
+        ((".", "--reason", "x"), "--reason is gone: write reasons into the baseline"),
         ((".", "--root", "missing"), "--root missing: no such folder"),
         ((".", "--nonsense"), "No such option"),
         ((".", "--owner", "me"), "--owner is gone: baselines have no owners; leave it out"),
@@ -236,7 +235,7 @@ def test_a_link_whose_target_is_gone_is_a_finding(trainer: Project, capsys: Capt
 def test_an_unreadable_file_is_not_accepted_by_a_baseline(trainer: Project, capsys: Capture) -> None:
     path = str(trainer.root / "hotpath-baseline.toml")
     (trainer.root / "other.py").write_text("def f(:\n")
-    assert trainer.run("--update-baseline", "--baseline", path, "--reason", "r") == 0
+    assert trainer.run("--update-baseline", "--baseline", path) == 0
     capsys.readouterr()
     assert trainer.run("--quiet", "--baseline", path) == 1
     assert "HP903" in capsys.readouterr().out
@@ -401,10 +400,6 @@ def test_as_a_function(trainer: Project) -> None:
 _STALL = "def run(envs):\n    return [env.loss.item() for env in envs]\n"
 
 
-def _pipe(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-
-
 def test_codes_ignored_everywhere(project: Project, capsys: Capture) -> None:
     project.write(train=_STALL, broken="def (")
     project.configure('ignore = ["HP001"]\n')
@@ -427,35 +422,6 @@ def test_codes_ignored_in_some_files(project: Project, capsys: Capture) -> None:
     project.configure('per_path_ignores = ["tools/*: HP1"]')
     assert project.run() == 2
     assert "no such code HP1" in capsys.readouterr().err
-
-
-def test_standard_input(project: Project, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write(train="def run(envs):\n    pass\n", helpers="def read(env):\n    return env.loss.item()\n")
-    text = "from helpers import read\n\n\ndef run(envs):\n    for env in envs:\n        read(env)\n"
-    file, root = str(project.root / "train.py"), ["--root", str(project.root)]
-    _pipe(monkeypatch, text)
-    assert main(["-", str(project.root), "--stdin-filename", file, *root]) == 1
-    out = capsys.readouterr().out
-    assert "helpers.py:2:12: HP001" in out
-    assert "for env in envs:" in out
-    _pipe(monkeypatch, text.replace("read(env)", "env.loss.cpu()"))
-    assert main(["-", "--stdin-filename", str(project.root / "new.py"), *root]) == 1
-    out = capsys.readouterr().out
-    assert "new.py:6:9: HP002" in out
-    assert "env.loss.cpu()" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-"], "PATH `-` and --stdin-filename FILE go together"),
-        ([".", "--stdin-filename", "x.py"], "PATH `-` and --stdin-filename FILE go together"),
-        (["-", "--stdin-filename", "x.py", "--base", "main"], "standard input is not for --base"),
-    ],
-)
-def test_standard_input_needs_a_name(arguments: list[str], message: str, capsys: Capture) -> None:
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
 
 
 SCREEN = """

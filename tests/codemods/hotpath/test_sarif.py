@@ -64,7 +64,7 @@ def test_states_against_a_commit(repository: Project, capsys: Capture) -> None:
 def test_accepted_by_a_baseline(project: Project, capsys: Capture) -> None:
     project.write(train=TRAIN)
     path = str(project.root / "b.toml")
-    project.run("--baseline", path, "--update-baseline", "--reason", "known")
+    project.run("--baseline", path, "--update-baseline")
     capsys.readouterr()
     item = min(sarif(project, capsys, "--baseline", path), key=lambda result: result["ruleId"])
     assert item["baselineState"] == "unchanged"
@@ -74,7 +74,7 @@ def test_accepted_by_a_baseline(project: Project, capsys: Capture) -> None:
 def test_stale_entry(project: Project, capsys: Capture) -> None:
     project.write(train=TRAIN)
     path = project.root / "b.toml"
-    project.run("--baseline", str(path), "--update-baseline", "--reason", "known")
+    project.run("--baseline", str(path), "--update-baseline")
     project.write(train="x = 1\n")
     capsys.readouterr()
     (stale,) = sarif(project, capsys, "--baseline", str(path))

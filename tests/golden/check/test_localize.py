@@ -85,17 +85,17 @@ def test_ab_localize(project: Project) -> None:
     assert "has equal tensors and other arguments: 1.0001 -> 1.0" in result.out
     assert "lines before step 7: other.py:" in result.out
     assert "`loss = nn.functional.cross_entropy(host(x * (1.0001 if" in result.out
-    told = project.golden("report", "--merge", out, "--html", page, "--markdown", project.root / "page.md")
+    told = project.golden("report", "--merge", out, "-o", page, "-o", project.root / "page.md")
     assert told.code == 1, told
     for text in (page.read_text(), (project.root / "page.md").read_text()):
         assert "operations before step 7: aten.mul.Tensor in outside modules at other.py:" in text
         assert "cross_entropy(host(x * (1.0001 if" in text
     assert "Where it arises" in page.read_text()
     (out / "train" / "localized.json").write_text("{")
-    told = project.golden("report", out / "train" / "base", out / "train" / "head", "--html", page)
+    told = project.golden("report", out / "train" / "base", out / "train" / "head", "-o", page)
     assert (told.code, "localized.json is damaged; remove it" in told.err) == (2, True), told
     # Two other traces of that folder are another comparison.
-    told = project.golden("report", out / "train" / "base", out / "train" / "base-again", "--html", page)
+    told = project.golden("report", out / "train" / "base", out / "train" / "base-again", "-o", page)
     assert (told.code, "Where it arises" in page.read_text()) == (0, False), told
 
 

@@ -81,7 +81,7 @@ def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tm
         ["diff", trace, trace],
         ["mutate", "-h"],
     ]
-    options += [["report", trace, trace, f"--{form}", str(tmp_path / form)] for form in ("markdown", "junit")]
+    options += [["report", trace, trace, "-o", str(tmp_path / f"told.{form}")] for form in ("md", "xml")]
     code = (
         f"import sys; from golden.cli import main; assert not any([main(argv) for argv in {options}]);"
         "import ci.judge, ci.init; print(sorted({'torch', 'numpy', 'matplotlib'} & set(sys.modules)))"

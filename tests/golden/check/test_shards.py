@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,24 +32,23 @@ def verify(project: Project, shard: str) -> int:
     return project.golden("verify", "--root", project.root, "--shard", shard, "-o", out).code
 
 
-def merge(project: Project, *folders: str, **files: Path) -> tuple[int, str]:
+def merge(project: Project, *folders: str, files: Sequence[Path] = ()) -> tuple[int, str]:
     paths = [project.root.parent / folder for folder in folders]
-    options = [part for kind, path in files.items() for part in (f"--{kind}", path)]
-    if not files:
-        options = ["--markdown", project.root.parent / "summary.md"]
+    outputs = files or [project.root.parent / "summary.md"]
+    options = [part for path in outputs for part in ("-o", path)]
     result = project.golden("report", "--merge", *paths, *options)
     return result.code, result.out + result.err
 
 
 def test_shards_of_verify_are_put_together(suite: Project, tmp_path: Path) -> None:
     assert [verify(suite, f"{index}/2") for index in (1, 2)] == [0, 0]
-    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "markdown", "junit")}
-    code, said = merge(suite, "shard-2-2", "shard-1-2", **files)
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "md", "xml")}
+    code, said = merge(suite, "shard-2-2", "shard-1-2", files=[*files.values()])
     assert code == 0
     assert [line.split(" (")[0] for line in said.splitlines()[:3]] == [f"{name}: identical" for name in NAMES]
     assert "3 identical of 3 runs" in files["html"].read_text()
-    assert "| `two` | identical |" in files["markdown"].read_text()
-    root = ElementTree.parse(files["junit"]).getroot()
+    assert "| `two` | identical |" in files["md"].read_text()
+    root = ElementTree.parse(files["xml"]).getroot()
     assert [root.get(key) for key in ("tests", "failures", "errors")] == ["3", "0", "0"]
 
 
@@ -56,7 +56,7 @@ def test_the_worst_run_of_all_shards_decides(suite: Project, tmp_path: Path) -> 
     (suite.root / "two.py").write_text((suite.root / "two.py").read_text().replace("range(3)", "range(4)"))
     assert sorted(verify(suite, f"{index}/3") for index in (1, 2, 3)) == [0, 0, 1]
     junit = tmp_path / "out.xml"
-    code, said = merge(suite, "shard-1-3", "shard-2-3", "shard-3-3", junit=junit)
+    code, said = merge(suite, "shard-1-3", "shard-2-3", "shard-3-3", files=[junit])
     assert code == 1
     assert "two: different: golden and this run; first divergence: event 3 (step) is extra" in said
     failure = ElementTree.parse(junit).getroot().find("testsuite[@name='two']/testcase/failure")
@@ -82,7 +82,7 @@ def test_folders_that_are_not_shards_of_one_suite(suite: Project) -> None:
     (suite.root.parent / "shard-1-2" / "results.json").write_text("{")
     code, said = merge(suite, "shard-1-2")
     assert (code, "results.json is damaged" in said) == (2, True)
-    result = suite.golden("report", suite.root, "--html", suite.root / "x.html")
+    result = suite.golden("report", suite.root, "-o", suite.root / "x.html")
     assert (result.code, "name two traces, A and B" in result.err) == (2, True)
 
 
@@ -104,7 +104,7 @@ def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
         assert "the working tree has 2 uncommitted changes" in result.err
     assert max(codes) == 3
     page = tmp_path / "page.html"
-    code, said = merge(suite, str(tmp_path / "ab-1"), str(tmp_path / "ab-2"), html=page)
+    code, said = merge(suite, str(tmp_path / "ab-1"), str(tmp_path / "ab-2"), files=[page])
     assert code == 3
     assert "one: failed" not in said
     assert "run one: exit status 1 before the first optimizer step: boom" in said

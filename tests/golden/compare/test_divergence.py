@@ -104,7 +104,7 @@ def test_final_states_that_were_not_kept_are_counted_in_the_verdict(project: Pro
     assert result.code == 0
     assert ", but for 3 final states too large to be kept ([observe] state_mib)" in result.out.splitlines()[0]
     page = project.root / "page.html"
-    assert project.golden("report", left, left, "--html", page).code == 0
+    assert project.golden("report", left, left, "-o", page).code == 0
     assert "final states not kept" in page.read_text()
 
 

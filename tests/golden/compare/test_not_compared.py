@@ -37,7 +37,7 @@ def test_every_gap_is_named_everywhere(project: Project, tmp_path: Path) -> None
 
     page, cases = tmp_path / "page.html", tmp_path / "cases.xml"
     sides = (out / "train" / "base", out / "train" / "head")
-    assert project.golden("report", *sides, "--html", page, "--junit", cases).code == 0
+    assert project.golden("report", *sides, "-o", page, "-o", cases).code == 0
     shown = html.unescape(re.sub(r"<[^>]+>", "", page.read_text()))
     skipped = ((case.get("name"), case.find("skipped")) for case in ElementTree.parse(cases).iter("testcase"))
     said = "\n".join(f"{name}: {each.get('message')}" for name, each in skipped if each is not None)

@@ -140,7 +140,7 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
         *(("fit", 0, True), ("again", 0, True), ("broken", 4, False))
     ]
 
-    wanted = ["--html", "page.html", "--markdown", "text.md", "--junit", "cases.xml"]
+    wanted = ["-o", "page.html", "-o", "text.md", "-o", "cases.xml"]
     assert main(["report", "--merge", "kept", *wanted]) == 4
     assert f"diff coverage: {told}" in capsys.readouterr().out
     assert f"diff coverage: {told}" in (repository / "text.md").read_text()
@@ -149,13 +149,6 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     assert "did not run in head: work.py:3" in page
     cases = (repository / "cases.xml").read_text()
     assert '<skipped message="did not run: base 3, head 3" />' in cases
-
-
-def test_it_can_be_left_out(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "work.py").write_text(WORK.replace("i + 0", "i"))
-    assert main(["ab", "--base", "HEAD", "fit", "--no-diff-coverage", "-o", "traces"]) == 0
-    assert "reached" not in capsys.readouterr().out
-    assert not (repository / "traces" / "fit" / "head" / "reached.json").exists()
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="the interpreter has the means itself")

@@ -59,7 +59,7 @@ class Page(HTMLParser):
 
 
 def report(left: Path, right: Path, out: Path, code: int = 1) -> Page:
-    assert main(["report", str(left), str(right), "--html", str(out)]) == code
+    assert main(["report", str(left), str(right), "-o", str(out)]) == code
     return Page(out.read_text(encoding="utf-8"))
 
 
@@ -148,7 +148,7 @@ def test_not_comparable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "? Not comparable" in page.said
     assert "recorded under different fingerprints (torch: 2 and 3)" in page.said
     assert "What was compared" not in page.said
-    assert main(["report", str(left), str(right), "--junit", str(junit)]) == 4
+    assert main(["report", str(left), str(right), "-o", str(junit)]) == 4
     root = ElementTree.parse(junit).getroot()
     assert (root.get("errors"), root.get("tests")) == ("1", "1")
     assert "train: not comparable: they differ, and were recorded under" in capsys.readouterr().out
@@ -187,8 +187,8 @@ def test_everything_from_a_trace_is_escaped(tmp_path: Path) -> None:
         change={(0, 1): 2.0},
         **names,
     )
-    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "markdown", "junit")}
-    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "md", "xml")}
+    options = [part for kind, path in files.items() for part in ("-o", str(path))]
     assert main(["report", str(left), str(right), *options]) == 1
 
     page = Page(files["html"].read_text(encoding="utf-8"))
@@ -197,14 +197,14 @@ def test_everything_from_a_trace_is_escaped(tmp_path: Path) -> None:
     assert not re.search("[\x00\x1b\u202e]", page.text)
     assert "\\x00" in page.text
 
-    markdown = files["markdown"].read_text(encoding="utf-8")
+    markdown = files["md"].read_text(encoding="utf-8")
     lines = markdown.splitlines()
     fences = [index for index, line in enumerate(lines) if line.startswith("````")]
     assert len(fences) == 2
     outside = lines[: fences[0]] + lines[fences[1] + 1 :]
     assert all("<script>" not in re.sub(r"(`+)( .*? )\1(?!`)", "", line) for line in outside)
 
-    case = ElementTree.parse(files["junit"]).getroot().find(".//failure")
+    case = ElementTree.parse(files["xml"]).getroot().find(".//failure")
     assert case is not None
     assert "<script>" in str(case.get("message"))
 
@@ -243,9 +243,9 @@ def test_self_contained_and_accessible(pair: tuple[Path, Path], tmp_path: Path) 
 
 
 def test_equal_traces_give_equal_bytes(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    kinds = ("html", "markdown", "junit")
+    kinds = ("html", "md", "xml")
     for name in ("one", "two"):
-        options = [part for kind in kinds for part in (f"--{kind}", str(tmp_path / f"{name}.{kind}"))]
+        options = [part for kind in kinds for part in ("-o", str(tmp_path / f"{name}.{kind}"))]
         assert main(["report", *map(str, pair), *options]) == 1
     for kind in kinds:
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
@@ -257,12 +257,12 @@ def test_size_does_not_grow_with_the_traces(tmp_path: Path) -> None:
     changed = [(kind, env, {**payload, "text": text}) for kind, env, payload in events]
     left = write_trace(tmp_path / "a", steps=2000, events=events)
     right = write_trace(tmp_path / "b", steps=2000, events=changed, change={(0, 0): 2.0, (1, 0): 3.0})
-    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "markdown", "junit")}
-    options = [part for kind, path in files.items() for part in (f"--{kind}", str(path))]
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("html", "md", "xml")}
+    options = [part for kind, path in files.items() for part in ("-o", str(path))]
     assert main(["report", str(left), str(right), *options]) == 1
     assert files["html"].stat().st_size < 500_000
-    assert files["markdown"].stat().st_size < 50_000
-    assert files["junit"].stat().st_size < 50_000
+    assert files["md"].stat().st_size < 50_000
+    assert files["xml"].stat().st_size < 50_000
     page = Page(files["html"].read_text(encoding="utf-8"))
     assert re.search(r"[\d,]+ more are not shown", page.said)
     assert "… (2,002 in all) -> " in page.said
@@ -301,13 +301,13 @@ def test_junit_has_a_suite_per_run_and_a_case_per_kind_that_differs(
     pair: tuple[Path, Path], tmp_path: Path
 ) -> None:
     path = tmp_path / "deep" / "out.xml"
-    assert main(["report", *map(str, pair), "--junit", str(path)]) == 1
+    assert main(["report", *map(str, pair), "-o", str(path)]) == 1
     suite = ElementTree.parse(path).getroot().find("testsuite")
     assert suite is not None
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     assert failed == {case.get("name") for case in suite}
     assert {"events", "buffer", "final state"} <= failed
-    assert main(["report", str(pair[0]), str(pair[0]), "--junit", str(path)]) == 0
+    assert main(["report", str(pair[0]), str(pair[0]), "-o", str(path)]) == 0
     root = ElementTree.parse(path).getroot()
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("1", "0", "0")
     assert root.find(".//testcase[@name='verdict']") is not None
@@ -321,7 +321,7 @@ def test_junit_fails_whatever_differs(pair: tuple[Path, Path], tmp_path: Path) -
         side = write_trace(tmp_path / "printed" / name)
         write_outputs(side, [Output("text", "stdout", ({"line": line},))])
         sides.append(str(side))
-    assert main(["report", *sides, "--junit", str(path)]) == 1
+    assert main(["report", *sides, "-o", str(path)]) == 1
     cases = ElementTree.parse(path).getroot().iter("testcase")
     assert {case.get("name") for case in cases if case.find("failure") is not None} == {"output"}
 
@@ -333,12 +333,12 @@ def test_bad_input_is_one_line(
     page = str(tmp_path / "page.html")
     (tmp_path / "file").write_text("")
     cases = [
-        ([a, b], "say what to write: --html FILE, --markdown FILE or --junit FILE"),
-        ([a, str(tmp_path / "nowhere"), "--html", page], "no folder"),
-        ([a, str(tmp_path / "b" / "rank-0"), "--html", page], "is not a trace"),
-        ([a, b, "--html", str(tmp_path)], "is a folder; name the file"),
-        ([a, b, "--html", page, "--junit", page], "two reports can't go to one file"),
-        ([a, b, "--html", str(tmp_path / "file" / "page.html")], "can't write"),
+        ([a, b], "say what to write: -o FILE.html, FILE.md or FILE.xml"),
+        ([a, str(tmp_path / "nowhere"), "-o", page], "no folder"),
+        ([a, str(tmp_path / "b" / "rank-0"), "-o", page], "is not a trace"),
+        ([a, b, "-o", str(tmp_path)], "is a folder; name the file"),
+        ([a, b, "-o", str(tmp_path / "page")], "a report is .html, .md, .xml; name the file so"),
+        ([a, b, "-o", str(tmp_path / "file" / "page.html")], "can't write"),
     ]
     for argv, message in cases:
         assert main(["report", *argv]) == 2

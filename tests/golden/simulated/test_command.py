@@ -42,7 +42,7 @@ def test_the_table_has_the_dearest_line_first_and_says_what_is_not_simulated(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "train.py").write_text(TRAIN.replace("# AFTER", "print(loss.item())"))
-    assert main(["syncs", "--json", "syncs.json", "--", "python", "train.py"]) == 0
+    assert main(["syncs", "-o", "syncs.json", "--", "python", "train.py"]) == 0
     told = capsys.readouterr().out
     rows = [line.split() for line in told.splitlines() if "train.py:" in line]
     assert rows[0][:6] == ["4", "1", "a", "step", "item", "train.py:11"]
