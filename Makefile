@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml src/pyproject.toml constraints.txt
 set-up: $(STAMP)
 
 demo: $(STAMP)
-	@$(BIN)/python -m ci.demo $(if $(DATA),--data "$(DATA)")
+	@$(BIN)/python -m ci.demo
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -75,21 +75,21 @@ class Evidence(_Table):
 
 
 class Power(_Table):
-    """Small mistakes planted in the statements of a change: how many of them golden runs must notice.
+    """Mutants, small mistakes in the statements of a change: how many of them golden runs must kill.
 
     Attributes:
         runs: the golden runs.
-        at_least: the check fails if a smaller share is noticed.
+        at_least: the check fails if a smaller share is killed.
         paths: files and folders whose changes count.
-        minutes: for how long mistakes are planted.
-        mistakes: how many at most, drawn by chance.
+        minutes: for how long mutants are run.
+        mutants: how many at most, drawn by chance.
     """
 
     runs: Annotated[tuple[str, ...], Field(min_length=1)]
     at_least: Annotated[float, Field(ge=0, le=1)]
     paths: Annotated[tuple[str, ...], Field(min_length=1)] = (".",)
     minutes: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
-    mistakes: Annotated[int, Field(ge=1)] | None = None
+    mutants: Annotated[int, Field(ge=1)] | None = None
 
 
 class Throughput(_Table):
@@ -128,14 +128,14 @@ class GateConfig(_Table):
         carried_out: plan files (globs) whose files were changed by hand since: what they make of their frozen
             source is not compared with the tree, but nothing may be refused.
         seams: names that tests replace.
-        hotpath: device stalls in hot loops: over environments, steps or batches.
+        hotpath: device syncs in hot loops: over environments, steps or batches.
         evidence: what of a change must be proven equal, run, or read and accepted (needs a base).
         fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
             order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.
         counts: golden runs of which only what holds on every machine is compared.
         syncs: golden runs that may not gain syncs, races or peak memory on a simulated GPU (needs a base).
-        power: how many planted mistakes golden runs must notice (needs a base).
+        power: how many mutants golden runs must kill (needs a base).
         throughput: a timed run (needs a base).
         tests: the test command.
         pythonpath: folders of the repository from which its modules are imported.

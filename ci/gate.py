@@ -19,13 +19,13 @@ from golden.trace.errors import GoldenError
 @click.option(
     "--base",
     metavar="REF",
-    help="Compare with this git ref, not with stored goldens and baselines, and judge by its policy.",
+    help="Compare with this git ref, not with stored goldens and baselines, by its gate configuration.",
 )
 @click.option(
     "--accept",
     multiple=True,
     metavar="NAME",
-    help="Let pass what the check `policy` names so, or names so up to a dot.",
+    help="Let pass what the check `gate changes` names so, or names so up to a dot.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Run the checks whose name contains NAME.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Leave out the checks whose name contains NAME.")

@@ -42,7 +42,7 @@ class Asked:
 def judge(asked: Asked) -> int:
     """Make the checks that are asked for, and tell what came of them; the exit status."""
     if asked.accept and asked.base is None:
-        raise ConfigError("--accept NAME needs --base REF: without a base there is no policy to be weakened")
+        raise ConfigError("--accept NAME needs --base REF: without a base nothing is loosened")
     folder = (asked.root or _nearest(Path.cwd(), asked.base)).resolve()
     with _context(folder, asked) as context:
         chosen = _chosen(context, asked)

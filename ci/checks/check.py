@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from ci.base import Base
+from ci.changes import accepts
 from ci.config import GateConfig
-from ci.policy import accepts
 from ci.verdicts import Verdict
 from golden.check.fixtures import write_whole
 from golden.check.properties import Recordings
@@ -30,7 +30,7 @@ class Context:
         base: the ref to compare with, and its tree; None without one.
         scratch: a folder for traces.
         kept: whether that folder stays after the run.
-        accepted: names of weakenings of the policy that are wanted.
+        accepted: names of loosened settings that are wanted.
     """
 
     config: GateConfig
@@ -71,7 +71,7 @@ class Context:
         return self._made.get(name)
 
     def wanted(self, name: str) -> bool:
-        """Whether a weakening of the policy was accepted by its name."""
+        """Return whether a loosened setting was accepted by its name."""
         return accepts(self.accepted, name)
 
     def wanted_any(self, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Calls that stall the device in hot loops: those that the base, or the baseline, does not have."""
+"""Syncs in hot loops: those that the base, or the baseline, does not have."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _clean(found: Comparison, before: Report | None) -> Verdict:
         return CouldNotRun(
             f"no hot loop in {report.files} files; say which they are in [tool.codemods.hotpath]"
         )
-    known = f"{len(found.accepted)} known stalls" if found.accepted else "no stall"
+    known = f"{len(found.accepted)} known syncs" if found.accepted else "no sync"
     told = f"{known} in {len(report.loops)} hot loops of {report.files} files"
     cooled = Counter(loop.header for loop in before.loops) if before else Counter[str]()
     cooled -= Counter(loop.header for loop in report.loops)

@@ -1,4 +1,4 @@
-"""Small mistakes planted in the statements of the change: whether golden runs would have noticed."""
+"""Mutants of the statements of the change: how many golden runs kill."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from golden.trace.trace import Trace
 
 
 def power(context: Context, wanted: Power, base: Base) -> Verdict:
-    """Plant mistakes until time is up; the share that is noticed must be large enough."""
+    """Run mutants until time is up; the share that is killed must be large enough."""
     try:
         asked = Request(
             runs=[runs_of(context, base, name).head for name in wanted.runs],
             paths=[] if "." in wanted.paths else wanted.paths,
             base=base.commit,
-            most=wanted.mistakes,
+            most=wanted.mutants,
             minutes=wanted.minutes,
             recorded={name: trace for name in wanted.runs if (trace := _recorded(context, name))},
         )
@@ -33,7 +33,7 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     except GoldenError as error:
         return CouldNotRun(str(error))
     if found.share is None:
-        return CouldNotRun("no planted mistake was judged")
+        return CouldNotRun("no mutant was judged")
     told = headline(found).partition(": ")[2]
     if found.share >= wanted.at_least:
         return Passed(told)

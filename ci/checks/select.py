@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from ci.checks.changes import changes
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
 from ci.checks.evidence import evidence
@@ -12,7 +13,6 @@ from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import carried_out, plan
-from ci.checks.policy import policy
 from ci.checks.power import power
 from ci.checks.runs import counts, golden
 from ci.checks.seams import seams
@@ -39,7 +39,7 @@ def needing_base(context: Context) -> list[str]:
 def _checks(context: Context) -> Iterator[Check]:
     config = context.config
     if context.base:
-        yield Check("policy", partial(policy, context, context.base), runs="in turn")
+        yield Check("gate changes", partial(changes, context, context.base), runs="in turn")
     if config.contracts:
         yield Check("import contracts", partial(contracts, context))
     for isolated in config.imports:

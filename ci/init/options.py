@@ -1,4 +1,4 @@
-"""Options of a program, told from its text: argparse, click, dataclasses, functions, globals, hydra."""
+"""Options of a program, read from its text: argparse, click, dataclasses, overridden globals."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
+from dataclasses import dataclass, field
 
-from ci.init.hydra import keys
 from ci.init.marks import guarded
 
+# What makes options of the fields of a class that it is handed.
 _PARSERS_OF_CLASSES = {"cli", "HfArgumentParser", "parse", "add_arguments", "simple_parse"}
-# What makes options of the parameters of a function that it is handed, and what their names have for `_`.
-_CALLERS = {"fire.Fire": "_", "Fire": "_", "tyro.cli": "-", "typer.run": "-"}
 # Where a word begins in the middle of a name like manualSeed.
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _COMPUTED: dict[type[ast.operator], Callable[..., object]] = {
@@ -26,8 +22,6 @@ _COMPUTED: dict[type[ast.operator], Callable[..., object]] = {
     ast.Pow: lambda base, power: base**power if 0 <= power <= 20 else None,
 }
 _LARGE = 1e12
-# Decorators that make options of the fields of a parameter's class, with their names as they are.
-_WRAPPERS = ("pyrallis.wrap", "draccus.wrap")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +29,20 @@ class Option:
     """One option.
 
     Attributes:
-        name: as it is written on the command line.
-        form: ``words`` for ``--name value``, ``equals`` for ``--name=value``, ``bare`` for ``name=value``.
+        name: as it is written on the command line; of a positional argument without dashes.
         default: its literal, where there is one.
-        switch: for truth values: what switches it off, ``""`` where leaving it out does.
+        switch: for truth values: the word that switches it off, ``""`` where leaving it out does.
         command: the sub-command that it belongs to.
-        required: whether the program can't do without.
+        required: the program can't do without.
+        joined: written as ``--name=value``.
     """
 
     name: str
-    form: Literal["words", "equals", "bare"] = "words"
     default: object = field(default=None, hash=False)  # it may be a list
     switch: str | None = None
     command: str | None = None
     required: bool = False
+    joined: bool = False
 
     @property
     def role(self) -> str:
@@ -58,12 +52,12 @@ class Option:
 
 
 def without_start(tree: ast.Module) -> ast.Module:
-    """A module without what it does only where it is the script."""
+    """Return a module without the statements that run only where it is the script."""
     return ast.Module([node for node in tree.body if not guarded(node)], tree.type_ignores)
 
 
-def read_options(tree: ast.Module, path: Path) -> list[Option]:
-    """The options that a module declares."""
+def read_options(tree: ast.Module) -> list[Option]:
+    """Return the options that a module declares."""
     parsers = _sub_parsers(tree)
     found = list(_dataclasses(tree))
     for node in ast.walk(tree):
@@ -76,12 +70,11 @@ def read_options(tree: ast.Module, path: Path) -> list[Option]:
             for call in node.decorator_list:
                 if isinstance(call, ast.Call) and _name(call.func) == "option":
                     found += _declared(call, command, flag=_keyword(call, "is_flag") is True)
-            found += (Option(*each) for each in keys(node, path))
-    return [*found, *_functions(tree), *_globals(tree)]
+    return [*found, *_globals(tree)]
 
 
 def sub_commands(tree: ast.Module) -> list[str]:
-    """The names of sub-commands that a module declares."""
+    """Return the names of sub-commands that a module declares."""
     declared = list(_sub_parsers(tree).values())
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     return list(dict.fromkeys([*declared, *(name for node in nodes if (name := _click_command(node)))]))
@@ -89,21 +82,24 @@ def sub_commands(tree: ast.Module) -> list[str]:
 
 def _declared(node: ast.Call, command: str | None, *, flag: bool) -> Iterator[Option]:
     names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if names and not names[0].startswith("-"):
+        optional = any(keyword.arg in ("nargs", "default") for keyword in node.keywords)
+        yield Option(names[0], command=command, required=not optional)
+        return
     long = next((n for n in names if n.startswith("--")), None) or next(
         (n for n in names if len(n) > 2 and n[0] == "-"), None
     )
     if long is None:
         return
     name, _, off = long.partition("/")
-    default = _keyword(node, "default")
     if _text(node, "action") == "BooleanOptionalAction":
         off = f"--no-{name[2:]}"
     switch = off or ("" if flag else None)
-    yield Option(name, "words", default, switch, command, _keyword(node, "required") is True)
+    yield Option(name, _keyword(node, "default"), switch, command, _keyword(node, "required") is True)
 
 
 def _sub_parsers(tree: ast.Module) -> dict[str, str]:
-    """Variables that hold the parsers of sub-commands, and their names."""
+    """Return the variables that hold the parsers of sub-commands, with their names."""
     return {
         target.id: str(node.value.args[0].value)
         for node in ast.walk(tree)
@@ -118,7 +114,7 @@ def _sub_parsers(tree: ast.Module) -> dict[str, str]:
 
 
 def _click_command(node: ast.FunctionDef) -> str | None:
-    """The name of a function that is a sub-command of a group; a command by itself has none."""
+    """Return the name of a function that is a sub-command of a group; a command by itself has none."""
     for item in node.decorator_list:
         call = item.func if isinstance(item, ast.Call) else item
         if isinstance(call, ast.Attribute) and call.attr == "command":
@@ -131,13 +127,9 @@ def _click_command(node: ast.FunctionDef) -> str | None:
 
 
 def _dataclasses(tree: ast.Module) -> Iterator[Option]:
-    """Fields of a class that is handed to a parser which makes options of them."""
+    """Yield the fields of a class that is handed to a parser which makes options of them."""
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and any(_called(d) in _WRAPPERS for d in node.decorator_list):
-            for each in node.args.args[:1]:
-                if isinstance(each.annotation, ast.Name) and each.annotation.id in classes:
-                    yield from map(_equals, _fields(classes[each.annotation.id], "_"))
         if not (isinstance(node, ast.Call) and _name(node.func) in _PARSERS_OF_CLASSES):
             continue
         under = "_" if _name(node.func) == "HfArgumentParser" else "-"
@@ -155,40 +147,11 @@ def _fields(node: ast.ClassDef, under: str) -> Iterator[Option]:
             default = _literal(stated.value) if stated.value is not None else None
             truth = isinstance(stated.annotation, ast.Name) and stated.annotation.id == "bool"
             switch = f"--no{under}{name}" if truth else None
-            yield Option(f"--{name}", "words", default, switch, None, stated.value is None)
-
-
-def _functions(tree: ast.Module) -> Iterator[Option]:
-    """Parameters of a function that is handed to what calls it from the command line."""
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(args=[ast.Name(id=name), *_]) if name in functions:
-                between = _CALLERS.get(ast.unparse(node.func))
-                if between is not None:
-                    yield from _parameters(functions[name], between)
-
-
-def _parameters(node: ast.FunctionDef, between: str) -> Iterator[Option]:
-    arguments = node.args
-    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults
-    pairs = [*zip(arguments.args, defaults, strict=True)]
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    for argument, value in pairs:
-        default = _literal(value) if value is not None else None
-        name = argument.arg.replace("_", between)
-        switch = f"--no-{name}" if isinstance(default, bool) else None
-        option = Option(f"--{name}", "words", default, switch, None, value is None)
-        yield option if between == "-" else _equals(option)
-
-
-def _equals(option: Option) -> Option:
-    """The same where a truth value is given as a word."""
-    return replace(option, form="equals", switch=None if option.switch is None else "False")
+            yield Option(f"--{name}", default, switch, None, stated.value is None)
 
 
 def _globals(tree: ast.Module) -> Iterator[Option]:
-    """Literals of a flat script that its command line, or a file that it executes for that, overrides."""
+    """Yield literals of a flat script that its command line, or a file that it executes, overrides."""
     names = {_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     text = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     argv = any(isinstance(node, ast.Attribute) and node.attr == "argv" for node in ast.walk(tree))
@@ -199,15 +162,12 @@ def _globals(tree: ast.Module) -> Iterator[Option]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name, value = node.targets[0].id, _literal(node.value)
             if isinstance(value, bool | int | float | str) and not name.startswith("_"):
-                yield Option(f"--{name}", "equals", value, "False" if isinstance(value, bool) else None)
+                off = "False" if isinstance(value, bool) else None
+                yield Option(f"--{name}", value, off, joined=True)
 
 
 def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _called(node: ast.expr) -> str:
-    return ast.unparse(node.func if isinstance(node, ast.Call) else node)
 
 
 def _keyword(node: ast.Call, name: str) -> object:
@@ -222,7 +182,7 @@ def _text(node: ast.Call, name: str) -> str:
 
 
 def _literal(node: ast.expr) -> object:
-    """The value of a literal, or of numbers that are computed as ``int(1e6)`` and ``10**6`` are."""
+    """Return a literal's value, or that of numbers computed as ``int(1e6)`` and ``10**6`` are."""
     match node:
         case ast.Call(func=ast.Name(id="int" | "float" as kind), args=[inner], keywords=[]):
             value = _literal(inner)

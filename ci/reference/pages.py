@@ -98,7 +98,7 @@ def codes() -> str:
         "# Codes\n",
         "`codemods hotpath --explain CODE` and `codemods extract --explain CODE` say it, too.\n",
     ]
-    parts.append("## Stalls in hot loops\n")
+    parts.append("## Syncs in hot loops\n")
     for code in CODES.values():
         off = "" if code.default else "\n\nOff unless `select` names it."
         parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.ways_out}{off}\n")

@@ -262,6 +262,7 @@ def settings(run: Run, out: Path) -> dict[str, Any]:
         "profile": run.profile,
         "threads": run.threads,
         "deterministic": run.deterministic,
+        "max_steps": run.max_steps,
     }
 
 

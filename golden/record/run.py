@@ -273,6 +273,7 @@ class Run(_Table):
         deterministic: what torch does about an operation without a deterministic algorithm.
         threads: of torch.
         timeout: seconds after which it is stopped.
+        max_steps: after so many optimizer steps a process of it ends as by ``sys.exit()``; all by default.
         budget: seconds that it should take on two cores; the suite prints planned against spent.
         folder: the folder of the repository that the program is started in.
         pythonpath: folders of the repository that are put on the import path.
@@ -299,6 +300,7 @@ class Run(_Table):
     deterministic: Literal["error", "warn", "off"] = "error"
     threads: Annotated[int, Field(ge=1)] = 1
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 300.0
+    max_steps: Annotated[int, Field(ge=1)] | None = None
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     folder: str = "."
     pythonpath: tuple[str, ...] = (".", "src")

@@ -28,11 +28,28 @@ def start(spec: dict[str, Any]) -> None:
     begun, cpu = time.perf_counter(), time.process_time()
     if not spec["observe"]:
         _only_clock(Path(spec["out"]), begun, cpu)
-        return
-    # A run that isn't observed doesn't pay for loading it.
-    from .observer import Observer
+    else:
+        # A run that isn't observed doesn't pay for loading it.
+        from .observer import Observer
 
-    Observer(spec, begun, cpu).install()
+        Observer(spec, begun, cpu).install()
+    if spec["max_steps"] is not None:
+        _end_after(spec["max_steps"])
+
+
+def _end_after(steps: int) -> None:
+    """End the process at an optimizer step, after the observer's hook has seen it."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    left = [steps]
+
+    def count(*_: Any) -> None:
+        left[0] -= 1
+        if left[0] <= 0:
+            raise SystemExit(0)
+
+    count._torchdynamo_disable = True  # type: ignore[attr-defined]
+    register_optimizer_step_post_hook(count)
 
 
 def _seed(seed: int) -> None:

@@ -108,7 +108,7 @@ def test_a_base_that_lacks_ignored_data_says_so_and_a_change_may_name_it(
     assert "FileNotFoundError" in printed
     assert "name other data in [data] paths (git ignores data; name what the run needs)" in printed
     run.write_text(RUN)
-    assert main([*options, "--only", "golden", "--only", "policy"]) == 0, said(capsys)
+    assert main([*options, "--only", "golden", "--only", "changes"]) == 0, said(capsys)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_hot_path_needs_no_submodules_and_a_run_does(
     commit(top, "with a submodule")
     shutil.rmtree(library)  # as where a token for it is missing
     options = ["--root", str(top / "project"), "--base", "HEAD"]
-    assert main([*options, "--only", "hot", "--only", "policy"]) == 0
+    assert main([*options, "--only", "hot", "--only", "changes"]) == 0
     capsys.readouterr()
     assert main([*options, "--only", "golden"]) == 1
     assert "can't check out the submodules of HEAD" in said(capsys)
@@ -167,7 +167,7 @@ def test_a_ref_that_is_not_there_is_unusable(top: Path, capsys: pytest.CaptureFi
 
 
 def test_no_worktree_is_left_behind(top: Path) -> None:
-    main(["--root", str(top / "project"), "--base", "HEAD", "--only", "policy"])
+    main(["--root", str(top / "project"), "--base", "HEAD", "--only", "changes"])
     listed = subprocess.run(
         ["git", "worktree", "list"], cwd=top, capture_output=True, text=True, check=True, env=os.environ
     ).stdout

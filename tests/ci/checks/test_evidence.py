@@ -205,5 +205,5 @@ def test_a_change_can_not_ask_for_less(
 ) -> None:
     table = f"[tool.gate.evidence]\n{weaker}\n" if weaker else "[tool.gate]\ncontracts = true\n"
     (repository / "pyproject.toml").write_text(table)
-    assert main(["--root", str(repository), "--base", "HEAD", "--only", "policy"]) == 1
+    assert main(["--root", str(repository), "--base", "HEAD", "--only", "changes"]) == 1
     assert "evidence" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def test_change(
 
 def test_less_can_not_be_asked_for(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "pyproject.toml").write_text(CONFIG.replace("0.9", "0.1"))
-    assert main(["--root", str(repository), "--base", "HEAD", "--only", "policy"]) == 1
+    assert main(["--root", str(repository), "--base", "HEAD", "--only", "changes"]) == 1
     assert "power.at_least was 0.9, is 0.1" in " ".join(capsys.readouterr().out.split())
 
 

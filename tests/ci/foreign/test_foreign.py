@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from ci.__main__ import main as golden_gate
 from tests.ci.foreign.repositories import Foreign, load
 from tests.ci.stranger import change, commit, git
 
-EVERY = {name: load(name) for name in ("rl", "gpt", "package", "lightning", "distributed")}
+EVERY = {name: load(name) for name in ("gpt", "lightning", "distributed")}
 ARGS = {"distributed": ["--args", "--data numbers.txt"]}
 
 
@@ -79,51 +77,6 @@ def test_init_leads_to_a_gate_that_judges_rightly(
     code, printed = gate(root, capsys)
     assert code == 1
     assert "host reads" in printed, printed
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("rl", ["ppo.py", "--seed", "{seed}", "--no-cuda", "--total-timesteps", "96"]),
-        (
-            "gpt",
-            [
-                "train.py",
-                "--out_dir={out}",
-                "--eval_iters=2",
-                "--max_iters=12",
-                "--device={device}",
-                "--compile=False",
-            ],
-        ),
-        (
-            "package",
-            [
-                *("-m", "vision.cli", "fit", "--epochs", "2", "--seed", "{seed}", "--output-dir", "{out}"),
-                *("--device", "{device}", "--workers", "0", "--no-compile"),
-            ],
-        ),
-        ("lightning", ["task.py", "--max_epochs", "2", "--accelerator", "cpu"]),
-        (
-            "distributed",
-            [
-                *("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "main_ddp.py"),
-                *("--steps", "12", "--backend", "gloo", "--seed", "{seed}", "--data", "numbers.txt"),
-            ],
-        ),
-    ],
-)
-def test_the_command_is_brief_seeded_and_on_the_cpu(name: str, words: list[str], tmp_path: Path) -> None:
-    root = write(EVERY[name], tmp_path)
-    assert golden_gate(["init", "--no-try", "--root", str(root), *ARGS.get(name, [])]) == 0
-    (path,) = (root / "golden" / "runs").glob("*.toml")
-    assert tomllib.loads(path.read_text())["command"] == ["python", *words]
-    ignored = subprocess.run(
-        ["git", "check-ignore", path, root / "golden/fixtures/x/common.json"], cwd=root, check=False
-    )
-    assert ignored.returncode == 1  # none of them
-    data = tomllib.loads(path.read_text()).get("data", {})
-    assert data.get("paths", []) == (["data"] if name == "gpt" else [])
 
 
 def test_what_nobody_can_guess_is_one_clear_instruction(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -36,38 +34,6 @@ PARSED = (
     "for _ in range(3):\n    Agent().update()\nprint('done')\n"
 )
 CALLED = "from agent import Agent\n\ndef main_loop():\n    Agent().update()\n\n\nmain_loop()\n"
-HYDRA = """\
-import hydra
-
-@hydra.main(config_path={path!r}, strict=True)
-def main(config):
-    hydra.utils.instantiate(config.agent).update()
-
-if __name__ == "__main__":
-    main()
-"""
-PROCESSES = """\
-import argparse
-import os
-import torch
-
-def fit(rank):
-    {begun}
-    model = torch.nn.Linear(2, 1)
-    model(torch.ones(1, 2)).sum().backward()
-    torch.optim.SGD(model.parameters(), lr=0.1).step()
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--world-size", type=int, default=1)
-    args = parser.parse_args()
-    {called}
-"""
-OWN = (
-    "torch.distributed.init_process_group('gloo', 'tcp://localhost:9', world_size=args.world_size, rank=rank)"
-)
-TOLD = "torch.distributed.init_process_group('gloo', world_size=int(os.environ['WORLD_SIZE']))"
-LAUNCHED = '"-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", '
 
 
 def written(root: Path, files: dict[str, str]) -> Path:
@@ -84,24 +50,6 @@ def test_a_flat_script_that_trains_through_what_it_imports_is_found(
     written(tmp_path, {"agent.py": AGENT, "begin.py": script, "shapes.py": "import agent\nSIDE = abs(-3)\n"})
     assert main(["--root", str(tmp_path), "--dry-run"]) == 0
     assert "entry point: begin.py\n" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("path", ["conf/train.yaml", "conf"])
-def test_a_class_that_hydra_makes_belongs_to_the_script(
-    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With the keys of its configuration, by the file's path before hydra 1.0 and by its name since."""
-    script = HYDRA.format(path=path)
-    if path == "conf":
-        script = script.replace("strict=True", "config_name='train', version_base=None")
-    made = "agent:\n  class: learner.agent.Agent\n" if path != "conf" else "_target_: learner.agent.Agent\n"
-    conf = {"conf/train.yaml": "num_train_steps: 1e6\nseed: 1\n", "conf/agent/sac.yaml": made}
-    written(tmp_path, {"learner/agent.py": AGENT, "begin.py": script, **conf})
-    assert main(["--root", str(tmp_path), "--dry-run"]) == 0
-    printed = capsys.readouterr().out
-    assert "entry point: begin.py\n" in printed
-    command = ["python", "begin.py", "hydra.run.dir={out}", "num_train_steps=12", "seed={seed}"]
-    assert f"command = {json.dumps(command)}" in printed
 
 
 def test_files_that_are_not_python_are_told_where_nothing_is_found(
@@ -122,35 +70,11 @@ def test_loops_of_other_scripts_are_counted_and_accepted(
     loop += "        Agent().update()\n        torch.ones(1, device='cuda').item()\n"
     files = {f"{name}.py": loop.format(name=name) + "\nfit([])\n" for name in ("batch", "images", "rows")}
     written(tmp_path, {"agent.py": AGENT, **files})
-    assert main(["--root", str(tmp_path), "--no-try", "--entry", "batch.py"]) == 0
+    assert main(["--root", str(tmp_path), "--dry-run", "--entry", "batch.py"]) == 0
     printed = capsys.readouterr().out
-    assert "  batch.py:5 for batch in loader\n  2 more in 2 files that the run does not import\n" in printed
-    table = (tmp_path / "pyproject.toml").read_text()
-    found = [line for line in table.splitlines() if line.startswith("# Found")]
-    assert found == [
-        "# Found: batch.py:5 for batch in loader",
-        "# Found: 2 more in 2 files that the run does not import",
-    ]
-    assert (tmp_path / "hotpath-baseline.toml").read_text().count("[[finding]]") == 3
-
-
-@pytest.mark.parametrize(
-    ("begun", "called", "launched"),
-    [
-        (OWN, "fit(0)", False),
-        (TOLD, "fit(0)", True),
-        (TOLD, "torch.multiprocessing.spawn(fit, nprocs=args.world_size)", False),
-    ],
-    ids=["its own world size", "that of a launcher", "spawns them"],
-)
-def test_a_launcher_is_used_where_the_script_waits_for_one(
-    begun: str, called: str, launched: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    written(tmp_path, {"train.py": PROCESSES.format(begun=begun, called=called)})
-    assert main(["--root", str(tmp_path), "--dry-run"]) == 0
-    found = re.search(r"^command = \[(.*)\]$", capsys.readouterr().out, re.MULTILINE)
-    assert found is not None
-    assert found[1] == f'"python", {LAUNCHED if launched else ""}"train.py"'
+    for mark in ("  ", "# Found: "):
+        assert f"{mark}batch.py:5 for batch in loader\n{mark}2 more in 2 files that the run" in printed
+    assert printed.count("[[finding]]") == 3
 
 
 @pytest.mark.parametrize(

@@ -240,3 +240,13 @@ def test_far_numbers_are_told_as_a_share(project: Project, tmp_path: Path) -> No
     right = write_trace(tmp_path / "b", events=[("m", None, {"near": 1.0000001192092896, "far": 3.0})])
     said = project.golden("diff", left, right).out
     assert "field far: 2.0 -> 3.0 (+50%); field near: 1.0 -> 1.0000001192092896 (1 ulp)" in said
+
+
+def test_run_without_an_end_ends_after_max_steps(project: Project) -> None:
+    script = (project.root / "train.py").read_text().replace("range(steps)", "iter(int, 1)")
+    project.script(script)
+    project.run_file("max_steps = 7\n" + RUN)
+    trace = load_trace(project.record("once"))
+    assert [len(process.steps) for process in trace.processes] == [7]
+    result = project.golden("diff", trace.folder, project.record("twice"))
+    assert (result.code, "7 optimizer steps" in result.out) == (0, True), result

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.policy import weakened
+from ci.changes import weakened
 from tests.ci.stranger import Way, append, commit, git, project, swap, write
 
 
@@ -383,4 +383,4 @@ def test_a_gate_nearer_to_where_the_gate_is_called_is_listed(base: Path, head: P
 def test_what_cant_be_read_is_listed(base: Path, head: Path) -> None:
     write("setup.cfg", "[importlinter\n")(head)
     write("baseline.toml", "[[")(head)
-    assert {"tests.settings.setup.cfg", "tool.gate"} <= names(base, head)
+    assert {"tests.settings", "hotpath.baseline"} <= names(base, head)

@@ -1,15 +1,15 @@
-"""Whether a change weakens the gate that judges it."""
+"""What a change loosens in the gate that judges it."""
 
 from __future__ import annotations
 
 from ci.base import Base
+from ci.changes import accepts, weakened
 from ci.checks.check import Context
-from ci.policy import accepts, weakened
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from golden.trace.errors import UnusableInput
 
 
-def policy(context: Context, base: Base) -> Verdict:
+def changes(context: Context, base: Base) -> Verdict:
     """List what the base demands and this tree does not, but for what was accepted by name."""
     try:
         found = weakened(base.root, context.root)

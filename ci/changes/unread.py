@@ -1,4 +1,4 @@
-"""Code that checks read at the base and pass over now."""
+"""Code that checks read at the base and leave out now."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ci.policy.compare import Weakening
-from ci.policy.contracts import contracts
-from ci.policy.place import Side
-from ci.policy.readings import read_below
+from ci.changes.compare import Weakening
+from ci.changes.place import Side
+from ci.changes.readings import read_below, root_packages
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+def|c?p?def|class)[ \t]+(\w+)", re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*(?:def|class|import|from|for|while)\b.*$", re.MULTILINE)
@@ -51,16 +50,15 @@ def _scopes(side: Side) -> dict[str, tuple[str, ...]]:
 
 
 def _packages(side: Side) -> Iterator[str]:
-    for found in contracts(side):
-        try:
-            settings = found.load() or {}
-        except ValueError:
-            return  # told by the comparison
-        for name in settings.get("root_packages") or [settings.get("root_package")]:
-            for folder in (".", *side.config.pythonpath):
-                path = PurePosixPath(folder, str(name))
-                if (side.root / path).is_dir():
-                    yield path.as_posix()
+    try:
+        names = root_packages(side)
+    except ValueError:
+        return  # listed by the comparison
+    for name in names:
+        for folder in (".", *side.config.pythonpath):
+            path = PurePosixPath(folder, name)
+            if (side.root / path).is_dir():
+                yield path.as_posix()
 
 
 def _unread(before: Side, after: Side, paths: Sequence[str]) -> Iterator[tuple[str, str]]:

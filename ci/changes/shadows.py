@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from ci.policy.place import Found, Piece, Side, said
-from ci.policy.readings import run_names
+from ci.changes.compare import Item
+from ci.changes.place import Side
+from ci.changes.readings import run_names
 from golden.record import load_run
 from golden.record.files import RUNS_FOLDER
 from golden.trace.errors import GoldenError
@@ -24,7 +25,7 @@ _UNUSED = frozenset({"test"})
 _REQUIRED = re.compile(r"[\w.-]+")
 
 
-def shadows(side: Side) -> Iterator[Found]:
+def shadows(side: Side) -> Iterator[Item]:
     """Yield modules in folders that come on the path before what is installed."""
     for folder in sorted(_folders(side)):
         for path in sorted(folder.iterdir()):
@@ -33,8 +34,8 @@ def shadows(side: Side) -> Iterator[Found]:
                 shown = path.relative_to(side.root.resolve()).as_posix()
                 # What starts with Python may not change, either; others hide a tool however they read.
                 content = path.read_bytes() if name in _AT_START and path.is_file() else None
-                piece = Piece(f"{shown} hides the module {name}", content)
-                yield said(f"shadows.{name}", shown, piece, shown)
+                told = f"{shown} hides the module {name}"
+                yield Item(f"shadows.{name}", shown, shown, content, told, "go")
 
 
 def _folders(side: Side) -> set[Path]:
@@ -44,7 +45,7 @@ def _folders(side: Side) -> set[Path]:
         try:
             found = load_run(side.root / RUNS_FOLDER / f"{run.partition('.')[0]}.toml")
         except (GoldenError, OSError):
-            continue  # the list of run files tells
+            continue  # listed as a run file
         scripts = [Path(found.folder, word) for word in found.command or () if word.endswith(".py")]
         names |= {found.folder, *found.pythonpath, *(str(script.parent) for script in scripts)}
     root = side.root.resolve()

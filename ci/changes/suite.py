@@ -1,15 +1,17 @@
-"""What a tree says of its tests: settings, plugins, which tests there are, and which are skipped."""
+"""The items of a tree's tests: settings, plugins, which tests there are, and which are skipped."""
 
 from __future__ import annotations
 
 import ast
 import fnmatch
 import re
+from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from ci.policy.place import Found, Piece, Side, file, numbered, said, sections, tables
+from ci.changes.compare import Item
+from ci.changes.place import Side, file, sections, tables
+from ci.changes.settings import PYTEST, settings
 
 # In any folder: pytest takes the nearest above the tests.
 _INI = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", ".coveragerc")
@@ -39,16 +41,13 @@ _SKIPS = re.compile(
 )
 
 
-def settings(side: Side) -> Iterator[Found]:
+def pytest_settings(side: Side) -> Iterator[Item]:
     """Yield what pytest and coverage read, in any folder."""
     for path in side.files:
         name = path.rpartition("/")[2]
         if name in _INI or name in _TOML:
-            yield Found(_named("tests.settings", path), path, partial(_settings, side, path), path)
-
-
-def _named(name: str, path: str) -> str:
-    return name if path == "pyproject.toml" else f"{name}.{path}"
+            title = "tests.settings" if path == "pyproject.toml" else f"tests.settings.{path}"
+            yield from settings(title, path, _settings(side, path), PYTEST)
 
 
 def _settings(side: Side, path: str) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def _settings(side: Side, path: str) -> dict[str, Any]:
     return found
 
 
-def plugins(side: Side) -> Iterator[Found]:
+def plugins(side: Side) -> Iterator[Item]:
     """Yield files that change how pytest collects, runs and reports."""
     named = set(_PLUGIN.findall(" ".join(side.config.tests.command if side.config.tests else ())))
     for path in side.files:
@@ -79,7 +78,7 @@ def plugins(side: Side) -> Iterator[Found]:
         named |= _listed(side.text(path))
     ends = tuple(f"/{name.replace('.', '/')}{end}" for name in named for end in (".py", "/__init__.py"))
     for path in dict.fromkeys([*conftests, *(path for path in side.texts if f"/{path}".endswith(ends))]):
-        yield file("tests.plugins", side, path)
+        yield file("tests.plugins", side, path, may_come=False)
 
 
 def _listed(text: str) -> set[str]:
@@ -97,7 +96,7 @@ def _listed(text: str) -> set[str]:
     }
 
 
-def runners(side: Side) -> Iterator[Found]:
+def runners(side: Side) -> Iterator[Item]:
     """Yield files that the test command names, and what the programs in it read."""
     words = side.config.tests.command if side.config.tests else ()
     every = " ".join(words).split()
@@ -105,26 +104,29 @@ def runners(side: Side) -> Iterator[Found]:
     scripts = {word.removeprefix("./") for word in every}
     for path in side.files:
         if path in named or (path in scripts and not _is_test(path)):
-            yield file("tests.command", side, path)
+            yield file("tests.command", side, path, may_come=False)
 
 
 def _is_test(path: str) -> bool:
     return any(fnmatch.fnmatch(path.rpartition("/")[2], pattern) for pattern in _TESTS)
 
 
-def cases(side: Side) -> Iterator[Found]:
+def cases(side: Side) -> Iterator[Item]:
     """Yield the tests where the command looks for them, each with the lines by which it may be skipped."""
     words = side.config.tests.command if side.config.tests else ()
     places = [word.removeprefix("./").rstrip("/") for word in words[1:] if (side.root / word).exists()]
-    found: dict[tuple[str, int], tuple[str, Piece]] = {}
+    seen: Counter[str] = Counter()
     for path, text in side.texts.items():
         below = not places or any(place in (".", path) or path.startswith(f"{place}/") for place in places)
         if below and _is_test(path) and not _UNSEEN.search(path):
             for name, lines in _cases(text).items():
-                number = next(n for n in range(1, len(found) + 2) if (name, n) not in found)
-                found[name, number] = path, Piece(name, lines)
-    for key, (path, piece) in found.items():
-        yield said("tests.cases", path, piece, key)
+                seen[name] += 1
+                case = name, seen[name]
+                yield Item("tests.cases", path, case, shown=name, may="come")
+                for line in sorted(lines):
+                    shown = f"`{line}`, which may skip {name}"
+                    within = "tests.cases", case
+                    yield Item("tests.cases", path, (case, line), shown=shown, may="go", within=within)
 
 
 def _cases(text: str) -> dict[str, frozenset[str]]:
@@ -169,12 +171,14 @@ def _lines(node: ast.stmt) -> range:
     return range(min([node.lineno, *decorators]), (node.end_lineno or node.lineno) + 1)
 
 
-def skips(side: Side) -> Iterator[Found]:
+def skips(side: Side) -> Iterator[Item]:
     """Yield lines by which tests may be skipped from outside: of files that know of pytest or unittest."""
     for path, text in side.texts.items():
         if _is_test(path) or not re.search(r"\b(pytest|unittest)\b", text):
             continue
         lines = [" ".join(line.split()) for line in text.splitlines() if _SKIPS.search(line)]
-        for line, number in numbered(line for line in lines if "def __" not in line):
-            piece = Piece(f"`{line}`")
-            yield said("tests.skips", path, piece, (path, line, number))
+        seen: Counter[str] = Counter()
+        for line in lines:
+            if "def __" not in line:
+                seen[line] += 1
+                yield Item("tests.skips", path, (path, line, seen[line]), shown=f"`{line}`", may="go")
