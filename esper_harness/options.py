@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import click
 
@@ -42,9 +43,9 @@ GONE = {
 }
 
 
-def no_such_option(error: click.NoSuchOption) -> str:
+def no_such_option(error: click.NoSuchOption, gone: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the line for an option that a command does not have."""
-    instead = GONE.get(error.option_name)
+    instead = gone.get(error.option_name) or GONE.get(error.option_name)
     return f"{error.option_name} is gone: {instead}" if instead else error.format_message()
 
 
