@@ -130,8 +130,6 @@ class GateConfig(_Table):
         seams: names that tests replace.
         hotpath: device syncs in hot loops: over environments, steps or batches.
         evidence: what of a change must be proven equal, run, or read and accepted (needs a base).
-        fences: files and folders in which loops must synchronise and transfer in batches as often, and in the
-            order, as at the base (needs one).
         runs: golden runs, compared with their goldens, or with the base.
         counts: golden runs of which only what holds on every machine is compared.
         syncs: golden runs that may not gain syncs, races or peak memory on a simulated GPU (needs a base).
@@ -148,7 +146,6 @@ class GateConfig(_Table):
     seams: tuple[Seams, ...] = ()
     hotpath: HotPath | None = None
     evidence: Evidence | None = None
-    fences: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
     syncs: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ class Rules:
 GATE = Rules(
     grow=(
         *("contracts", "imports", "imports.*.without", "plans", "carried_out", "seams", "seams.*.tests"),
-        *("seams.*.names", "*.paths", "fences", "runs", "counts", "syncs"),
+        *("seams.*.names", "*.paths", "runs", "counts", "syncs"),
     ),
     shrink=("evidence.runs",),
     free=("tests.timeout",),

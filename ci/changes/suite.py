@@ -32,6 +32,7 @@ _RUNNERS = {
 _TESTS = ("test_*.py", "*_test.py")
 # Where pytest looks for none, by default.
 _UNSEEN = re.compile(r"(^|/)(\.[^/]+|[^/]+\.egg|_darcs|build|CVS|dist|node_modules|venv)/")
+_QUOTED = re.compile(r"[\"']([A-Za-z_][\w.]*)[\"']")
 _PLUGIN = re.compile(r"-p[\s=]*([A-Za-z_][\w.]*)")
 # Words by which a test is not run, or does not count; a class with a constructor holds none for pytest.
 _SKIPS = re.compile(
@@ -75,25 +76,11 @@ def plugins(side: Side) -> Iterator[Item]:
             named |= set(_PLUGIN.findall(re.sub(r"[\"',]", " ", side.text(path))))
     conftests = [path for path in side.texts if path.rpartition("/")[2] == "conftest.py"]
     for path in conftests:
-        named |= _listed(side.text(path))
+        if "pytest_plugins" in side.text(path):
+            named |= set(_QUOTED.findall(side.text(path)))
     ends = tuple(f"/{name.replace('.', '/')}{end}" for name in named for end in (".py", "/__init__.py"))
     for path in dict.fromkeys([*conftests, *(path for path in side.texts if f"/{path}".endswith(ends))]):
         yield file("tests.plugins", side, path, may_come=False)
-
-
-def _listed(text: str) -> set[str]:
-    """Plugins that a conftest.py names."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return set()
-    return {
-        word.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign | ast.AnnAssign) and "pytest_plugins" in ast.dump(node)
-        for word in ast.walk(node)
-        if isinstance(word, ast.Constant) and isinstance(word.value, str)
-    }
 
 
 def runners(side: Side) -> Iterator[Item]:

@@ -38,8 +38,6 @@ def _scopes(side: Side) -> dict[str, tuple[str, ...]]:
     config, found = side.config, dict[str, tuple[str, ...]]()
     if config.hotpath:
         found["hotpath"] = config.hotpath.paths
-    if config.fences:
-        found["fences"] = config.fences
     if config.evidence:
         found["evidence"] = config.evidence.paths
     if config.power:

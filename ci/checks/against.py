@@ -7,13 +7,13 @@ from pathlib import Path
 from ci.base import Base
 from ci.checks.check import Context
 from ci.checks.compared import Compared, change, compared, folder
-from ci.checks.pages import page
 from ci.checks.places import command_place, program_place
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 from golden.check import AbResult
 from golden.check.fixtures import write_whole
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable
+from golden.extras import missing_extra
 from golden.reach.evidence import Evidence
 from golden.reach.tell import in_short, tell
 from golden.report import render, render_localized
@@ -79,10 +79,14 @@ def _kept(
     files = {out / "verdict.txt": "\n".join([text, *tell(reached), ""])}
     shown = closely if isinstance(closely, Localized) else found
     report = build(shown.left, shown.right, left_title=titles["left"], right_title=titles["right"])
-    drawn, missing = page("report.html", [report], reached)
-    if drawn:
-        files[out / "report.html"] = drawn
-    else:
+    try:
+        from golden.report.page import render_page  # needs jinja2, which is an extra
+
+        files[out / "report.html"] = render_page([report], reached)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error, "report.html", "report")
+        if missing is None:
+            raise
         files[out / "verdict.txt"] += f"\n{missing}\n"
     for path, content in files.items():
         write_whole(path, content)

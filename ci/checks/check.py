@@ -66,10 +66,6 @@ class Context:
             raise found
         return cast(Made, found)
 
-    def made(self, name: str) -> object:
-        """What was made under a name so far; None of nothing."""
-        return self._made.get(name)
-
     def wanted(self, name: str) -> bool:
         """Return whether a loosened setting was accepted by its name."""
         return accepts(self.accepted, name)

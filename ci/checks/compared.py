@@ -31,13 +31,7 @@ class Compared:
 
 def compared(context: Context, base: Base, name: str) -> Compared:
     """Run both versions, the base twice. Raises `GoldenError`, the same one each time."""
-    return context.once(_key(name), lambda: _compare(context, base, name))
-
-
-def known(context: Context, name: str) -> Compared | None:
-    """A run that was compared already."""
-    found = context.made(_key(name))
-    return found if isinstance(found, Compared) else None
+    return context.once(f"compared {name}", lambda: _compare(context, base, name))
 
 
 def folder(context: Context, name: str) -> Path:
@@ -48,10 +42,6 @@ def folder(context: Context, name: str) -> Path:
 def change(context: Context, base: Base) -> Since:
     """The lines of Python that are not those of the base."""
     return context.once("change", lambda: between(context.root, base.commit, None, base.root, context.root))
-
-
-def _key(name: str) -> str:
-    return f"compared {name}"
 
 
 def _compare(context: Context, base: Base, name: str) -> Compared:

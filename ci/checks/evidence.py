@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ci.base import Base
 from ci.checks.check import Context
-from ci.checks.compared import change, compared
-from ci.checks.pages import page
+from ci.checks.compared import compared
 from ci.config import Evidence
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
 from codemods.program import SourceError
@@ -20,11 +19,7 @@ from codemods.review.render import proven
 from codemods.review.report import Review
 from codemods.review.review import review
 from codemods.review.trees import tree_at, working_tree
-from golden.reach.evidence import RunReached
-from golden.reach.evidence import evidence as evidence_of
 from golden.reach.reached import together
-from golden.report.build import RunReport, Told
-from golden.report.headlines import verdict_line
 from golden.trace.errors import GoldenError, NothingComparable
 
 
@@ -55,9 +50,7 @@ def evidence(context: Context, wanted: Evidence, base: Base) -> Verdict:
     neither = f"neither proven{', run' if wanted.runs else ''} nor accepted: {told}"
     detail = "; ".join([*([neither] if told else []), *stale, counts])
     kept = context.keep("review.md", as_markdown(found))
-    return Failed(
-        detail, tuple(places), kept + (_page(context, base, wanted.runs) if wanted.runs and left else ())
-    )
+    return Failed(detail, tuple(places), kept)
 
 
 def _reached(context: Context, base: Base, names: Sequence[str], left: list[Item]) -> frozenset[Item]:
@@ -74,18 +67,6 @@ def _reached(context: Context, base: Base, names: Sequence[str], left: list[Item
         for item in left
         if item.kind in places and _ran(item, places[item.kind][0], places[item.kind][1].files.get(item.path))
     )
-
-
-def _page(context: Context, base: Base, names: Sequence[str]) -> tuple[Path, ...]:
-    """Both versions side by side, with the lines that the runs execute."""
-    since, reports, reached = change(context, base), list[RunReport | Told](), list[RunReached]()
-    for name in names:
-        found = compared(context, base, name).result
-        code, text = found.comparison.code, verdict_line(name, found.comparison)
-        reports.append(Told(name, code, text, found.right.about.seconds))
-        reached.append(RunReached(name, int(code), found.reached))
-    drawn, _ = page("evidence.html", reports, evidence_of(since.base, None, since.change, reached))
-    return context.keep("evidence.html", drawn) if drawn else ()
 
 
 def _ran(item: Item, root: Path, lines: frozenset[int] | None) -> bool:

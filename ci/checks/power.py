@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from ci.base import Base
 from ci.checks.check import Context
-from ci.checks.compared import known
 from ci.checks.sides import runs_of
 from ci.config import Power
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from golden.compare import Identical
 from golden.power.measure import measure
 from golden.power.plan import NothingChanged, Request
 from golden.power.text import headline, result_lines
 from golden.trace.errors import GoldenError
-from golden.trace.trace import Trace
 
 
 def power(context: Context, wanted: Power, base: Base) -> Verdict:
@@ -25,7 +22,6 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
             base=base.commit,
             most=wanted.mutants,
             minutes=wanted.minutes,
-            recorded={name: trace for name in wanted.runs if (trace := _recorded(context, name))},
         )
         found = measure(context.root, asked, say=lambda message: None)
     except NothingChanged as error:
@@ -40,9 +36,3 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in found.missed)
     kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
     return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)
-
-
-def _recorded(context: Context, name: str) -> Trace | None:
-    """This tree's trace of a run that was found the same as the base, and so repeats itself."""
-    found = known(context, name)
-    return found.result.right if found and isinstance(found.result.comparison, Identical) else None

@@ -9,7 +9,6 @@ from ci.checks.changes import changes
 from ci.checks.check import Check, Context
 from ci.checks.contracts import contracts
 from ci.checks.evidence import evidence
-from ci.checks.fences import fences
 from ci.checks.hotpath import hotpath
 from ci.checks.imports import isolation
 from ci.checks.plans import carried_out, plan
@@ -32,7 +31,7 @@ def needing_base(context: Context) -> list[str]:
         return []
     config = context.config
     left = [f"throughput {config.throughput.run}"] if config.throughput else []
-    needy = [("evidence", config.evidence), ("fences", config.fences), ("power", config.power)]
+    needy = [("evidence", config.evidence), ("power", config.power)]
     return [*(name for name, wanted in needy if wanted), *(f"syncs {name}" for name in config.syncs), *left]
 
 
@@ -56,8 +55,6 @@ def _checks(context: Context) -> Iterator[Check]:
         yield Check("hot path", partial(hotpath, context, config.hotpath), runs="in turn")
     if config.evidence and context.base:
         yield Check("evidence", partial(evidence, context, config.evidence, context.base), runs="in turn")
-    if config.fences and context.base:
-        yield Check("fences", partial(fences, context, config.fences), runs="in turn")
     for name in config.counts:
         yield Check(f"counts {name}", partial(counts, context, name))
     for name in config.runs:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from ci.init import ignored
 from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_entry_point, unreadable
 from ci.init.propose import MAX_STEPS, Facts, Proposal, gate_table, read_facts, run_file, source_paths
 from ci.init.trial import Tried, record, try_run
+from ci.launch import launch
 from codemods.hotpath.baseline import NAME, Baseline, render_baseline
 from codemods.hotpath.check import check
 from codemods.hotpath.compare import update_baseline
@@ -169,25 +169,14 @@ def _with_tests(facts: Facts, root: Path) -> Facts:
 
 def _uncollected(root: Path, folder: str) -> str | None:
     """Return why pytest collects no tests from a folder, in a line; None where it does."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", folder]
+    words = ["--collect-only", "-q", "-p", "no:cacheprovider", folder]
     try:
-        done = subprocess.run(
-            command,
-            cwd=root,
-            env=GateConfig().environment(root),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_COLLECTING_S,
-        )
+        done = launch("pytest", words, root=root, config=GateConfig(), timeout=_COLLECTING_S)
     except subprocess.TimeoutExpired:
         return f"not done after {_COLLECTING_S:g} s"
-    if done.returncode == 0:
+    if done.status == 0:
         return None
-    lines = [line.strip("= ") for line in done.stdout.splitlines() if line.strip("= ")]
+    lines = [line.strip("= ") for line in done.output.splitlines() if line.strip("= ")]
     raised = [line.removeprefix("E").strip() for line in lines if line.startswith("E  ")]
     return (raised or lines or ["no output"])[-1]
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import math
-import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ci.init.marks import guarded
@@ -15,13 +13,6 @@ from ci.init.marks import guarded
 _PARSERS_OF_CLASSES = {"cli", "HfArgumentParser", "parse", "add_arguments", "simple_parse"}
 # Where a word begins in the middle of a name like manualSeed.
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_COMPUTED: dict[type[ast.operator], Callable[..., object]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Pow: lambda base, power: base**power if 0 <= power <= 20 else None,
-}
-_LARGE = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +173,7 @@ def _text(node: ast.Call, name: str) -> str:
 
 
 def _literal(node: ast.expr) -> object:
-    """Return a literal's value, or that of numbers computed as ``int(1e6)`` and ``10**6`` are."""
-    match node:
-        case ast.Call(func=ast.Name(id="int" | "float" as kind), args=[inner], keywords=[]):
-            value = _literal(inner)
-            if isinstance(value, int | float) and math.isfinite(value):
-                return int(value) if kind == "int" else float(value)
-            return None
-        case ast.BinOp(left, done, right) if type(done) in _COMPUTED:
-            both = _literal(left), _literal(right)
-            if all(isinstance(value, int | float) and abs(value) < _LARGE for value in both):
-                return _COMPUTED[type(done)](*both)
-            return None
+    """Return the value of a literal; None of what is computed."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):

@@ -11,13 +11,11 @@ from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Th
 from ci.config import Seams as GateSeams
 from ci.reference.commands import commands, described
 from ci.reference.tables import keys, summary, table
-from codemods.extract import Exit
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
 from codemods.output import known_rules
 from codemods.plans import Accept, Loop, Move, Plan, Seams
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
-from golden.trace.errors import ExitCode
 from golden.trace.tolerance import Tolerance
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -116,39 +114,6 @@ def _example(title: str, program: str) -> str:
     return f"{title}:\n\n```python\n{program.rstrip()}\n```\n"
 
 
-def statuses() -> str:
-    """Exit statuses."""
-    rows: dict[str, dict[int, str]] = {
-        "codemods": {
-            Exit.DONE: "done, or clean",
-            Exit.FOUND: "something was refused, found, or would be changed",
-            Exit.UNUSABLE: "unusable input: one line says what, where and what to do",
-        },
-        "golden": {
-            ExitCode.IDENTICAL: "identical",
-            ExitCode.DIFFERENT: "different",
-            ExitCode.UNUSABLE: "unusable input",
-            ExitCode.RUN_FAILED: "a run crashed, was killed or ran out of time",
-            ExitCode.NOTHING_COMPARABLE: "nothing comparable: no golden for this machine, no event, no step",
-        },
-        "golden-gate run": {
-            0: "every check ran and passed",
-            1: "a check failed, or could not run",
-            2: "unusable input",
-        },
-        "golden-gate init": {
-            0: "written, and the run works",
-            1: "the run does not work, and nothing is written; or no golden of it can be kept",
-            2: "unusable input; nothing is written",
-        },
-    }
-    parts = [_MADE, "# Exit statuses\n"]
-    for command, meanings in rows.items():
-        parts += [f"## `{command}`\n", "| status | meaning |\n|---|---|"]
-        parts[-1] += "".join(f"\n| {int(status)} | {text} |" for status, text in meanings.items()) + "\n"
-    return "\n".join([*parts, "An interrupted command ends with 130.\n"])
-
-
 def python() -> str:
     """What other programs may call."""
     facts = codemods.program
@@ -183,6 +148,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "gate.md": gate,
     "codemods.md": checker,
     "codes.md": codes,
-    "exit-statuses.md": statuses,
     "python.md": python,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from golden.check.ab import Notify
@@ -13,7 +13,6 @@ from golden.power.reference import Reference, references
 from golden.power.trees import Trees
 from golden.record import Run
 from golden.trace.errors import NothingComparable
-from golden.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +26,6 @@ class Request:
         most: how many at most.
         minutes: for how long mistakes are begun; None for no limit.
         workers: how many programs run at a time; None for one per core.
-        recorded: traces of the unchanged program that are there already, by run, with the lines that ran of
-            all files where mistakes may be planted.
     """
 
     runs: Sequence[Run]
@@ -37,7 +34,6 @@ class Request:
     most: int | None = None
     minutes: float | None = 10.0
     workers: int | None = None
-    recorded: Mapping[str, Trace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,6 @@ def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Pla
         out=out,
         workers=wanted.workers,
         notify=notify,
-        recorded=asked.recorded,
     )
     root = trees.all[0].root
     possible = candidates(root, wanted.files, found, wanted.touched)

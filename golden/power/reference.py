@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,18 +37,13 @@ def references(
     out: Path,
     workers: int,
     notify: Notify,
-    recorded: Mapping[str, Trace],
 ) -> list[Reference]:
     """Record each run twice, once with the lines of some files that it executes.
-
-    One that is ``recorded`` already is recorded once more: mistakes are planted in a copy of the tree.
 
     Raises `NothingComparable` for a run that differs from itself: it would notice everything.
     """
 
     def record(run: Run, again: bool) -> tuple[Trace, float]:
-        if not again and run.name in recorded:
-            return recorded[run.name], 0.0
         with trees.lent() as tree:
             notify(f"{run.name}{' again' if again else ''}: running")
             place = out / run.name / ("again" if again else "unchanged")

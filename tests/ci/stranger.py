@@ -15,7 +15,6 @@ contracts = true
 plans = ["plans/*.toml"]
 runs = ["fit"]
 counts = ["fit"]
-fences = ["app"]
 
 [tool.gate.hotpath]
 paths = ["app"]

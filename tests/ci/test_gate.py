@@ -198,7 +198,7 @@ def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str
 
 def test_the_knobs_are_these() -> None:
     assert sorted(GateConfig.model_fields) == [
-        *("carried_out", "contracts", "counts", "evidence", "fences", "hotpath", "imports", "plans"),
+        *("carried_out", "contracts", "counts", "evidence", "hotpath", "imports", "plans"),
         *("power", "pythonpath", "runs", "seams", "syncs", "tests", "throughput"),
     ]
 

@@ -51,7 +51,6 @@ def remove_a_golden(root: Path) -> None:
     ("weaken", "name", "what"),
     [
         (project('counts = ["fit"]\n', ""), "counts", "no longer has fit"),
-        (project('fences = ["app"]\n', ""), "fences", "no longer has app"),
         (project(CONTENTS, ""), "imports.app.settings", "is gone"),
         (
             project('"torch", "app.train"', '"app.train"'),

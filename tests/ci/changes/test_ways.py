@@ -23,7 +23,7 @@ contracts = true
 plans = ["plans/*.toml"]
 carried_out = ["plans/old/*.toml"]
 runs = ["fit"]
-fences = ["app"]
+counts = ["fit"]
 
 [tool.gate.hotpath]
 paths = ["app"]
@@ -160,7 +160,7 @@ IMPORT = swap("app/train.py", "from app.scores import score", "from lib.scores i
 
 WAYS: list[tuple[str, Way, str]] = [
     # What the gate is asked for.
-    ("no run", project('runs = ["fit"]\nfences', "runs = []\nfences"), "runs"),
+    ("no run", project('runs = ["fit"]\ncounts', "runs = []\ncounts"), "runs"),
     ("no contracts", project("contracts = true", "contracts = false"), "contracts"),
     ("no plans", project('plans = ["plans/*.toml"]\n', ""), "plans"),
     (
@@ -177,7 +177,7 @@ WAYS: list[tuple[str, Way, str]] = [
     ("less power", project("at_least = 0.5", "at_least = 0.0"), "power.at_least"),
     (
         "another module path",
-        project('fences = ["app"]', 'fences = ["app"]\npythonpath = ["lib"]'),
+        project('counts = ["fit"]', 'counts = ["fit"]\npythonpath = ["lib"]'),
         "pythonpath",
     ),
     ("a test command that passes", project('"-q", "tests"', '"--version"'), "tests.command"),

@@ -408,7 +408,7 @@ def test_a_program_does_not_outlive_it(tmp_path: Path) -> None:
     script = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)\n"
     written(tmp_path, train=script + TRAINS + STEP.format(steps=2))
     init = subprocess.Popen(
-        [sys.executable, "-m", "ci.init", "--root", str(tmp_path)], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "ci", "init", "--root", str(tmp_path)], stderr=subprocess.PIPE, text=True
     )
     while not (tmp_path / "pid").is_file() or not (tmp_path / "pid").read_text():
         assert init.poll() is None

@@ -99,7 +99,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--manualSeed", type=int)
 parser.add_argument("--disable-cuda", action="store_true")
 parser.add_argument("--max-iters", type=int, default=int(50e6))
-parser.add_argument("--epochs", type=int, default=1 + 0)
+parser.add_argument("--epochs", type=int, default=1)
 parser.parse_args()
 fit()
 """
