@@ -57,9 +57,3 @@ def test_a_new_sync_in_a_loop_over_envs_fails_and_a_move_passes(
     change(tmp_path, "steps.py", "loss.detach()", "loss.item()")
     assert main(gate) == 1
     assert "steps.py:6: item, +3 a step" in said(capsys)
-
-
-def test_without_a_base_it_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.gate]\nsyncs = ["envs"]\n')
-    assert main(["--root", str(tmp_path)]) == 2
-    assert "syncs envs need --base REF" in capsys.readouterr().err

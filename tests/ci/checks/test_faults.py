@@ -90,7 +90,11 @@ def break_a_test(root: Path) -> None:
         (lose_a_seam, "seams", "emit of app/train.py is read by nothing when it is replaced"),
         (import_something_heavy, "imports", "app.settings -> app.hub -> torch"),
         (break_a_contract, "contracts", "settings at the bottom BROKEN"),
-        (drift_from_the_plan, "plan", "not what the plan makes: app/scaling.py"),
+        (
+            drift_from_the_plan,
+            "plan",
+            "app/scaling.py; run codemods extract --plan plans/split.toml --write",
+        ),
         (emit_one_more_event, "counts", "different: counts of step: 4 -> 5"),
         (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
         (
