@@ -49,7 +49,8 @@ def _end_after(steps: int) -> None:
             raise SystemExit(0)
 
     count._torchdynamo_disable = True  # type: ignore[attr-defined]
-    register_optimizer_step_post_hook(count)
+    # The observer takes steps of its own when the process ends.
+    atexit.register(register_optimizer_step_post_hook(count).remove)
 
 
 def _seed(seed: int) -> None:

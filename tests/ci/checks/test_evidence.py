@@ -165,7 +165,7 @@ def test_what_no_run_executes_fails(with_run: Path, capsys: pytest.CaptureFixtur
     out = " ".join(capsys.readouterr().out.split())
     assert "neither proven, run nor accepted: 1 gone, 1 new" in out
     [page] = (with_run.parent / "out").rglob("review.md")
-    assert 'print("quick")' in page.read_text()
+    assert "print('quick')" in page.read_text()
 
 
 def test_a_run_that_nothing_compares_says_nothing(with_run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,12 +45,13 @@ if __name__ == "__main__":
     parser.add_argument("--random-seed", type=int)
     parser.add_argument("--log-dir")
     parser.add_argument("--epochs", type=int)
-    parser.parse_args()
-    model = torch.nn.Linear(2, 1)
+    parser.add_argument("--device", default="cpu")
+    args = parser.parse_args()
+    model = torch.nn.Linear(2, 1).to(args.device)
 
     class Env:
         def loss(self):
-            return model(torch.ones(1, 2)).sum()
+            return model(torch.ones(1, 2, device=args.device)).sum()
 
     fit([Env()], [torch.optim.SGD(model.parameters(), lr=0.1)])
 """
@@ -106,7 +107,7 @@ def test_it_writes_a_configuration_a_run_its_golden_and_a_baseline_and_nothing_e
     assert (config.runs, config.contracts, config.tests) == (("train",), True, None)
     assert config.hotpath is not None
     assert config.hotpath.paths == ("src",)
-    command = "python -m app.train --random-seed {seed} --log-dir {out} --epochs 2"
+    command = "python -m app.train --random-seed {seed} --log-dir {out} --epochs 2 --device {device}"
     assert load_run(repository / "golden/runs/train.toml").command == tuple(command.split())
     (finding,) = tomllib.loads(after["hotpath-baseline.toml"].decode())["finding"]
     assert finding["text"] == "loss.item()"
