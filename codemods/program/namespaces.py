@@ -21,21 +21,6 @@ def sees_given_only(call: ast.Call, allowed: int) -> bool:
     return 0 <= allowed < len(call.args) and not starred
 
 
-def key_asked(tree: ScopeTree, space: ast.expr) -> ast.expr | None:
-    """The one name that a namespace is asked for, if it is only read."""
-    parent = tree.parents[space]
-    match parent:
-        case ast.Subscript(ctx=ast.Load()) if parent.value is space:
-            return parent.slice
-        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()]) if left is not space:
-            return left
-        case ast.Attribute(attr="get"):
-            call = tree.parents[parent]
-            if isinstance(call, ast.Call) and call.func is parent and call.args:
-                return call.args[0]
-    return None
-
-
 def evaluating(tree: ScopeTree) -> Iterator[tuple[str, Use]]:
     """Where the file uses `EVALUATORS` by their names."""
     for name in EVALUATORS:
@@ -92,6 +77,17 @@ def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
             call = tree.parents[parent]
             return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
     return True
+
+
+def asking(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
+    """Places that ask the module for names that only a run tells, from wherever they are, and by what."""
+    found: list[tuple[ast.AST, str]] = [
+        (use.node, name)
+        for name, use in evaluating(tree)
+        if (name in ("eval", "exec", "globals") or use.scope.space is tree.module)
+        and (use.call is None or not sees_given_only(use.call, EVALUATORS[name]))
+    ]
+    return found + reaching(tree)
 
 
 def asks_itself(node: ast.Call) -> bool:

@@ -121,11 +121,6 @@ class Source:
         assert node.end_col_offset is not None
         return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
 
-    def segment(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> str:
-        """The text of a node."""
-        start, end = self.span(node)
-        return self.text[start:end]
-
     def encode(self, text: str) -> bytes:
         """A text in this file's encoding, with its byte order mark if it has one."""
         return (_BOM if self.bom else b"") + text.encode(self.encoding)

@@ -16,8 +16,8 @@ from codemods.program.annotations import quoted_in
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import bound_name
 from codemods.program.loading import Run
-from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
-from codemods.program.scopes import ScopeTree, Use
+from codemods.program.namespaces import asking
+from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.surroundings import Surroundings
 from codemods.program.texts import mentions
@@ -108,26 +108,23 @@ class Left:
         if look is not None:
             return str(look)
         tree = read_scopes(self.now)
-        asking = [(use.node, name) for name, use in evaluating(tree) if _asks(tree, name, use)]
-        found = [(getattr(node, "lineno", 1), name) for node, name in (*asking, *reaching(tree))]
+        found = [(getattr(node, "lineno", 1), name) for node, name in asking(tree)]
         found += [(line, name) for name, line in tree.attributes.items() if name in _ATTRIBUTES]
         return next((f"line {line} uses {name}, which may read any name" for line, name in found), None)
 
     def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
         """Why somebody else needs one name."""
-        name, statement, given = alias.name, alias.statement, _given(alias)
-        if name in self.exported:
-            return "it moved, and is still to be had from here"
-        if name in self.seams:
-            return "tests replace it"
-        if given.asname is not None and given.asname == given.name:
-            return "`as` the same name says that it is imported from here"
-        if name in mentioned:
-            return f"line {mentioned[name]} mentions it in a text"
-        if self.marked(statement):
-            return "its line is marked as one that looks unused"
-        if self._shares_its_line(statement):
-            return "its line has other statements"
+        name, given = alias.name, _given(alias)
+        reasons = {
+            "it moved, and is still to be had from here": name in self.exported,
+            "tests replace it": name in self.seams,
+            "`as` the same name says that it is imported from here": given.asname == given.name,
+            f"line {mentioned.get(name)} mentions it in a text": name in mentioned,
+            "its line is marked as one that looks unused": self.marked(alias.statement),
+            "its line has other statements": any(";" in row for row in self._rows(alias.statement)),
+        }
+        if reason := next((reason for reason, holds in reasons.items() if holds), None):
+            return reason
         if not name.startswith("_") and self.star_imported():
             return "another file imports everything from this one"
         reader = self.around.reads(name)
@@ -135,15 +132,10 @@ class Left:
 
     def marked(self, statement: ImportNode) -> bool:
         """Whether a comment tells linters that an import only looks unused."""
-        return any(_MARK.search(row) for row in self.now.lines[statement.lineno - 1 : statement.end_lineno])
+        return any(_MARK.search(row) for row in self._rows(statement))
 
-    def _shares_its_line(self, statement: ImportNode) -> bool:
-        text = "".join(self.now.lines[statement.lineno - 1 : statement.end_lineno])
-        start = statement.col_offset
-        try:
-            return len(ast.parse(text[start:] if start else text).body) != 1
-        except SyntaxError:
-            return True
+    def _rows(self, statement: ImportNode) -> Sequence[str]:
+        return self.now.lines[statement.lineno - 1 : statement.end_lineno]
 
     # What loading them does
 
@@ -172,13 +164,6 @@ class Left:
 
     def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
         return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
-
-
-def _asks(tree: ScopeTree, name: str, use: Use) -> bool:
-    """Tell whether a builtin is not handed what it looks at, or sees variables of a function alone."""
-    if use.call is not None and sees_given_only(use.call, EVALUATORS[name]):
-        return False
-    return name in ("eval", "exec", "globals") or use.scope.space is tree.module
 
 
 def _given(alias: Alias) -> ast.alias:

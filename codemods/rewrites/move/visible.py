@@ -11,7 +11,7 @@ from codemods.program.annotations import quoted_in
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
 from codemods.program.loops import private_names
-from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
+from codemods.program.namespaces import asking
 from codemods.program.replaced import place_replacing
 from codemods.program.repository import setting_files
 from codemods.program.scopes import ScopeTree
@@ -36,10 +36,10 @@ def moved_alike(
     for other, line in private if isinstance(node, ast.ClassDef) else ():
         what = f"{other} means another name in a class that is not called {name}"
         yield refuse("class-cell", line, what, "leave out the rename")
-    asking = [(at, f"{what} is used here") for at, what in asks_itself(analysis.tree)]
+    asked = [(at, f"{what} is used here") for at, what in asking(analysis.tree)]
     if (look := around.look()) is not None and not look.by_name:
-        asking.append((node, str(look)))
-    for at, what in asking:
+        asked.append((node, str(look)))
+    for at, what in asked:
         yield refuse("dynamic-names", at, what)
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
@@ -75,17 +75,6 @@ def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def asks_itself(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
-    """Places of the source that ask its module for names that only a run tells."""
-    found: list[tuple[ast.AST, str]] = [
-        (use.node, name)
-        for name, use in evaluating(tree)
-        if (name in ("eval", "exec", "globals") or use.scope.space is tree.module)
-        and (use.call is None or not sees_given_only(use.call, EVALUATORS[name]))
-    ]
-    return found + reaching(tree)
-
-
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
     """Names that only annotations of a definition have, and that its new file can't import when it is loaded:
     what stays in the source, or what is imported there after something else was done.
@@ -104,7 +93,7 @@ def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) ->
     """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
     that were written before, by settings, by loaders of tests and plugins.
     """
-    if around.look() is not None or around.marked("pickles", None) or asks_itself(tree):
+    if around.look() is not None or around.marked("pickles", None) or asking(tree):
         return names
     asked = {name for name in names if around.may_ask(name) or is_hook(name)}
     tail = around.module.name.rpartition(".")[2]
