@@ -125,9 +125,9 @@ def _statements(parts: Parts) -> Refusals:
             yield refuse("global-write", inner, f"{', '.join(inner.names)} is declared global here")
     known = {"__file__", "__name__", *dir(builtins)} - {"super"}
     private = dict(private_names(loop, "C"))
-    private |= {
-        n: loop.lineno for n in parts.globals if (n.startswith("__") and n not in known) or n == "super"
-    }
+    for name in (*parts.globals, *parts.names):
+        if name == "super" or (name.startswith("__") and name not in known):
+            private[name] = loop.lineno
     for name, line in private.items():
         yield refuse("class-cell", line, f"{name} means something else inside a class")
     for inner in own_nodes([loop]) if parts.tail else ():
@@ -168,9 +168,14 @@ def _cells(parts: Parts) -> Refusals:
     """No variable of the loop is shared with nested functions in a way that needs one variable for both."""
     way_out = "keep the value in an object that both use, or lift the nested function first"
     for name in parts.names:
-        lines = [parts.shared_write(name, "setup"), parts.shared_write(name, "loop")]
-        lines += [parts.captured(name, "setup") if parts.binders(name, "loop") else None]
-        lines += [parts.captured(name, "loop") if parts.binders(name, "tail") else None]
+        later = parts.binders(name, "tail")
+        used_later = bool(later or parts.uses(name, "tail"))
+        lines = [
+            parts.shared_write(name, "setup"),
+            parts.shared_write(name, "loop") if used_later else None,
+            parts.captured(name, "setup") if parts.binders(name, "loop") else None,
+            parts.captured(name, "loop") if later else None,
+        ]
         for line in filter(None, lines):
             what = f"{name} is bound again while this nested function shares it, or bound by it"
             yield refuse("nonlocal-write", line, what, way_out)

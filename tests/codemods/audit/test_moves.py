@@ -105,7 +105,7 @@ def test_the_way_out_of_a_logger_leads_out(
     root = _script(make_tree)
     monkeypatch.chdir(root)
     main(["train.py"])
-    assert 'a name of its own, logging.getLogger("train")' in capsys.readouterr().out
+    assert "give a logger a name of its own" in capsys.readouterr().out
     _script(make_tree, SCRIPT.replace("getLogger(__name__)", 'getLogger("train")'))
     before = _run(root)
     main(["train.py"])
@@ -137,11 +137,11 @@ def test_names_that_are_executed_are_named_as_told(
     main(["train.py"])
     said = capsys.readouterr().out
     assert "no plan: " in said
-    assert "write them out" in said
+    assert "name the variables" in said
     _script(make_tree, settings + executed + body)
     before = _run(root)
     main(["train.py"])
-    assert "exec(text, names)" in capsys.readouterr().out
+    assert "pass an explicit dict to eval or exec" in capsys.readouterr().out
     _script(make_tree, settings + named + body)
     assert _run(root) == before
     main(["train.py"])
@@ -176,7 +176,6 @@ def test_names_that_are_only_annotated_or_bound_together_are_no_definitions(
         "g": "needs-source",
         "h": None,
     }
-    assert "make a a parameter of g" in found["g"]["way_out"]
 
 
 def test_extract_says_where_a_plan_is_to_be_had(

@@ -294,7 +294,7 @@ def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None
     ran = extract("--plan", plan, "--write")
     assert ran.code == 1
     assert "module-identity: train (loop): the loop reads __name__" in ran.out
-    assert "way out: get the value before the loop" in ran.out
+    assert "way out: pass the value to the helper" in ran.out
     assert tree(tmp_path) == before
 
 
