@@ -37,12 +37,11 @@ GATE = Rules(
 )
 RUN = Rules(
     grow=(
-        *("*.observe.steps", "*.observe.syncs", "*.outputs.files", "*.everywhere.events"),
-        *("*.everywhere.fields", "*.same.*.variants", "*.same.*.what"),
+        *("*.observe.steps", "*.outputs.files", "*.everywhere.events", "*.same.*.variants", "*.same.*.what"),
     ),
     shrink=(
-        *("*.events.unstable", "*.observe.without", "*.observe.unstable_values", "*.outputs.ignore"),
-        *("*.outputs.unstable", "*.outputs.mask", "*.tolerance"),
+        *("*.events.unstable", "*.observe.unstable_values", "*.outputs.ignore", "*.outputs.unstable"),
+        *("*.outputs.mask", "*.tolerance"),
     ),
     free=(
         *("*.description", "*.budget", "*.timeout", "*.data.paths", "*.tolerance.*.reason", "*.same.*.says"),

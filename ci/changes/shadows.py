@@ -46,8 +46,8 @@ def _folders(side: Side) -> set[Path]:
             found = load_run(side.root / RUNS_FOLDER / f"{run.partition('.')[0]}.toml")
         except (GoldenError, OSError):
             continue  # listed as a run file
-        scripts = [Path(found.folder, word) for word in found.command or () if word.endswith(".py")]
-        names |= {found.folder, *found.pythonpath, *(str(script.parent) for script in scripts)}
+        scripts = [Path(found.folder, word) for word in found.command if word.endswith(".py")]
+        names |= {found.folder, "src", *(str(script.parent) for script in scripts)}
     root = side.root.resolve()
     folders = {(root / name).resolve() for name in names}
     return {folder for folder in folders if folder.is_dir() and folder.is_relative_to(root)}

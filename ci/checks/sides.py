@@ -9,7 +9,7 @@ from ci.checks.check import Context
 from golden.record import Run, find_run
 from golden.record.files import RUNS_FOLDER
 
-_PROGRAM = ("command", "entry", "args", "environment", "folder", "pythonpath")
+_PROGRAM = ("command", "args", "environment", "folder")
 
 
 @dataclass(frozen=True, slots=True)

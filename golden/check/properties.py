@@ -97,7 +97,7 @@ def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
     """Compare all sides of a property of a run. Raises what recording one of them raised."""
     same = run.same[name]
     before = recordings.seconds
-    left = recordings.trace(same.of)
+    left = recordings.trace()
     agreements = []
     if same.replicas:
         agreements.append(Agreement("rank 0", "the other ranks", compare_replicas(left)))

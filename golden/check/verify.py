@@ -312,7 +312,7 @@ def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
 
 def common_of(run: Run, trace: Trace) -> CommonGolden:
     """What of a trace holds everywhere."""
-    everywhere = summarise_common(trace, events=run.everywhere.events, fields=run.everywhere.fields)
+    everywhere = summarise_common(trace, events=run.everywhere.events)
     return CommonGolden(run=run.name, definition=run.definition(), common=everywhere)
 
 

@@ -33,7 +33,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.outputs import compare_outputs
 from golden.compare.renamed import renamed
-from golden.compare.steps import compare_process, steps_by_path
+from golden.compare.steps import compare_process
 from golden.compare.tolerance import agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap
@@ -89,8 +89,6 @@ def judge(
         # Events are dated by the steps of the first process.
         moment_of = moment_of or result.moment_of
         steps_of.update(result.steps_of)
-        if left.about.env_path is not None:
-            steps_of.update(steps_by_path(a, b, left.about.env_path))
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written

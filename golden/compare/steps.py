@@ -33,7 +33,6 @@ from golden.compare.values import distance, load_tensors, same_files, ulps_apart
 from golden.trace.dtypes import element_size
 from golden.trace.moments import Moment
 from golden.trace.numbers import apart_text, hex_ulps, readable
-from golden.trace.paths import env_of
 from golden.trace.streams import Stream, by_stream, final_streams, streams
 from golden.trace.tolerance import Tolerance, find
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
@@ -127,37 +126,6 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     places = ((right.name, right.place),) if right.place else ()
     compared += amount + Compared(rng_states=states, reads=count, places=places)
     return StepsResult(compared, (*divergences, *finals), steps_of, aligned.on_the_left)
-
-
-def steps_by_path(left: Process, right: Process, path: str) -> dict[Stream, tuple[int, int | None]]:
-    """Of optimizers that step several envs at once: the steps of each env, and the first that differs in it.
-
-    ``path`` tells the env of a tensor by its name.
-    """
-    of_left, of_right = by_stream(left), by_stream(right)
-    found: dict[Stream, tuple[int, int | None]] = {}
-    for stream in (s for s in of_left if s.env is None and s in of_right):
-        firsts: dict[int, int | None] = {}
-        for index, (a, b) in enumerate(zip(of_left[stream], of_right[stream], strict=False)):
-            names = {info.name for step in (a, b) for kind in KINDS for info in step.layout.tensors[kind]}
-            envs = {name: env for name in names if (env := env_of(name, path)) is not None}
-            differing = {envs[name] for name in _differing(a, b) if name in envs}
-            for env in sorted(set(envs.values())):
-                known = firsts.setdefault(env, None)
-                firsts[env] = index if known is None and env in differing else known
-        total = max(len(of_left[stream]), len(of_right[stream]))
-        found |= {Stream(stream.process, env, stream.model): (total, f) for env, f in firsts.items()}
-    return found
-
-
-def _differing(a: Step, b: Step) -> set[str]:
-    """The names of the tensors that differ at a step."""
-    found: set[str] = set()
-    for kind in KINDS:
-        if a.digests[kind] != b.digests[kind] or a.layout.tensors[kind] != b.layout.tensors[kind]:
-            x, y = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
-            found |= {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
-    return found
 
 
 def _compare_stream(

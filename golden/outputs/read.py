@@ -30,8 +30,7 @@ _OF_THE_MACHINE = {"wandb-metadata.json", "requirements.txt", "conda-environment
 
 
 def read_outputs(
-    stdout: Path | None,
-    stderr: Path | None,
+    streams: Mapping[str, Path],
     files: Iterable[tuple[str, Path]],
     masks: Masks,
     *,
@@ -47,15 +46,14 @@ def read_outputs(
     """
     found = []
     phrases: list[str] = [] if left_out is None else left_out
-    for name, path in (("stdout", stdout), ("stderr", stderr)):
-        if path is not None:
-            # A carriage return is no end of a line, which it would be read as.
-            own = replace(masks, left_out=LeftOut())
-            rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
-            phrases += own.left_out.in_words(name)
-            if not ordered:
-                rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
-            found.append(Output("text", name, rows))
+    for name, path in streams.items():
+        # A carriage return is no end of a line, which it would be read as.
+        own = replace(masks, left_out=LeftOut())
+        rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
+        phrases += own.left_out.in_words(name)
+        if not ordered:
+            rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
+        found.append(Output("text", name, rows))
     seen: Counter[str] = Counter()
     for given, path in sorted(files):
         if is_passing(path):

@@ -13,7 +13,6 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from ..trace.paths import env_of
 from .naming import ModuleRegistry, Place
 
 _NO_STATE: dict[str, Any] = {}
@@ -23,19 +22,15 @@ _NO_STATE: dict[str, Any] = {}
 class EnvRule:
     """How to tell an environment from a model: the k-th module of a class belongs to env k mod count.
 
-    The first ``skip`` ones belong to none. With a ``path``, by the names of tensors within one model.
+    The first ``skip`` ones belong to none.
     """
 
-    module: str | None = None
-    count: int | None = None
+    module: str
+    count: int
     skip: int = 0
-    path: str | None = None
 
     def env(self, place: Place, registry: ModuleRegistry) -> int | None:
         """The environment of a tensor at ``place``; None for a tensor of no environment."""
-        if self.path is not None:
-            return env_of(place.name, self.path)
-        assert self.count is not None
         for module in place.chain:
             if type(module).__name__ == self.module:
                 index = registry.creation_index(module) - self.skip

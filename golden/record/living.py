@@ -53,8 +53,8 @@ class Living:
 
     def __init__(
         self,
-        registry: ModuleRegistry | None,
-        generators: OwnGenerators | None,
+        registry: ModuleRegistry,
+        generators: OwnGenerators,
         write: Callable[[dict[str, Any]], None],
         quietly: Callable[[], AbstractContextManager[Any]],
         unstable: Sequence[str],
@@ -82,7 +82,7 @@ class Living:
         """Write what changed since the last look; ``number`` is the step before or ``after`` which it is."""
         roots: dict[str, dict[str, Any]] = {}
         beyond = 0
-        for root in self._registry.roots() if self._registry is not None else ():
+        for root in self._registry.roots():
             followed = self._follow(root)
             if followed is None:
                 beyond += 1
@@ -99,13 +99,11 @@ class Living:
             "roots": roots,
             "gone": gone,
         }
-        if self._generators is not None:
-            rows = None if other_threads() else self._generators.rows()
-            if rows != self._rows:
-                record["generators"] = self._rows = rows
-            if number is None:
-                record["unseeded"] = self._generators.unseeded
+        rows = None if other_threads() else self._generators.rows()
+        if rows != self._rows:
+            record["generators"] = self._rows = rows
         if number is None:
+            record["unseeded"] = self._generators.unseeded
             record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable_seen)}
         self._write(record)
 
@@ -119,7 +117,6 @@ class Living:
             self.failed = type(error).__name__
 
     def _follow(self, root: nn.Module) -> _Followed | None:
-        assert self._registry is not None
         found = self._followed.get(root)
         if found is None:
             if len(self._by_number) >= _AT_MOST:

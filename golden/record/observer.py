@@ -46,6 +46,8 @@ from .tensorfile import writable, write_tensors
 from .unseen import unseen
 from .written import EventLines
 
+# How much of the final states is kept in full, in bytes.
+_STATE_AT_MOST = 256 << 20
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -75,34 +77,23 @@ class Observer:
         self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
         self._log: Any = None
         self._line_log: Any = None
-        self._state_left = int(spec["state_bytes"])
+        self._state_left = _STATE_AT_MOST
         self._digests = spec["digests"]
         self._registry = ModuleRegistry()
         self._generators = Generators()
         self._seeds = Seeds(self._generators)
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
-        self._reads = (
-            ReadCounter(
-                values="values" not in spec["without"],
-                memory=spec["deterministic"] != "off",
-                unstable=spec["unstable_values"],
-            )
-            if spec["syncs"]
-            else None
+        self._reads = ReadCounter(memory=spec["deterministic"] != "off", unstable=spec["unstable_values"])
+        self._own_generators = OwnGenerators(place_of)
+        self._living = Living(
+            self._registry,
+            self._own_generators,
+            self._write,
+            self._reads.muted,
+            spec["unstable"],
+            spec["digests"],
         )
-        without = spec["without"]
-        self._own_generators = OwnGenerators(place_of) if "generators" not in without else None
-        self._living: Living | None = None
-        if "modules" not in without or self._own_generators is not None:
-            self._living = Living(
-                self._registry if "modules" not in without else None,
-                self._own_generators,
-                self._write,
-                self._reads.muted if self._reads is not None else contextlib.nullcontext,
-                spec["unstable"],
-                spec["digests"],
-            )
         self._collectives = Collectives(lambda: len(self._losses), self._joined)
         self._meshes = Meshes()
         self._held = Held(spec["unstable"])
@@ -131,10 +122,8 @@ class Observer:
         self._unread: dict[str, None] = {}
         self._seconds = 0.0
         self._begun, self._cpu = time.perf_counter(), time.process_time()
-        if self._reads is not None:
-            self._reads.reset()
-        if self._living is not None:
-            self._living.reset()
+        self._reads.reset()
+        self._living.reset()
         self._collectives.reset()
         self._meshes.reset()
         self._held.reset()
@@ -142,8 +131,7 @@ class Observer:
     def install(self) -> None:
         """Register every hook."""
         self._registry.install()
-        if self._reads is not None:
-            self._reads.install()
+        self._reads.install()
         # A dynamo trace must not run into the hooks of an optimizer: they stay outside compiled code.
         Observer._on_step._torchdynamo_disable = True  # type: ignore[attr-defined]
         register_optimizer_step_post_hook(self._on_step)
@@ -165,8 +153,7 @@ class Observer:
         self._collectives.install()
         self._meshes.install()
         self._held.install()
-        if self._own_generators is not None:
-            self._own_generators.install()
+        self._own_generators.install()
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self._finish)
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
@@ -255,14 +242,14 @@ class Observer:
         self._stop_log()
         with self._lock, unseen():
             self._step(optimizer)
-            if self._living is not None and is_due(self._steps - 1, 2):
+            if is_due(self._steps - 1, 2):
                 self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
         self._seconds += time.thread_time() - begun
 
     def _on_occasion(self, name: str) -> None:
         # Every operation is logged now, and there is nothing to look for any more.
-        if self._living is None or self._finished or self._log is not None or os.getpid() != self._pid:
+        if self._finished or self._log is not None or os.getpid() != self._pid:
             return
         begun = time.thread_time()
         with self._lock, unseen():
@@ -345,13 +332,11 @@ class Observer:
         ]
 
     def _take_reads(self) -> dict[str, Any]:
-        """Counts and values of reads by place since the last step of this thread; None where uncounted."""
-        if self._reads is None:
-            return {"reads": None}
+        """Counts and values of reads by place since the last step of this thread."""
         fresh, counts, values = self._reads.take()
         for number, (file, line, function, read) in fresh:
             self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
-        return {"reads": counts, **({"values": values} if self._reads.with_values else {})}
+        return {"reads": counts, "values": values}
 
     def _take_collectives(self) -> dict[str, Any]:
         """What was asked of other processes since the last step; nothing where nothing was."""
@@ -441,9 +426,8 @@ class Observer:
         if self._rank() is not None:
             note_end(self._folder)
         self._stop_log()
-        if self._living is not None:
-            with self._lock, unseen():
-                self._living.try_to_look(END, None)
+        with self._lock, unseen():
+            self._living.try_to_look(END, None)
         for optimizer, watched in self._watched.items():
             watched.held = optimizer.param_groups, optimizer.state
         for number in sorted(self._finals):
@@ -459,8 +443,8 @@ class Observer:
             "loader_processes": self._occasions.loader_processes,
             "place": self._meshes.place(),
             "held": self._held.facts(),
-            "unlooked": self._living.failed if self._living is not None else "",
-            "unread": [*self._unread, *(self._living.unread if self._living is not None else ())],
+            "unlooked": self._living.failed,
+            "unread": [*self._unread, *self._living.unread],
             **self._take_reads(),
             **self._take_collectives(),
             **({"canary": canary_of(self._spec)} if self._is_first() else {}),

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from golden.record.call import NO_SUCH_ENTRY
 from golden.record.crash import place_of, printed, said_last
 from golden.record.ended import Ended, first, ranks
 from golden.record.live import Program, count_steps, registered
@@ -46,17 +45,12 @@ def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[
     if data is not None:
         places["data"] = str(data.resolve())
     _check_places(run, places)
-    if run.entry is not None:
-        arguments = json.dumps(_fill(run.args, places))
-        argv = [sys.executable, str(_HERE / "call.py"), run.entry, arguments]
-    else:
-        assert run.command is not None
-        argv = [_replace(part, places) for part in run.command]
-        for key, value in run.args.items():
-            argv += _option(key, _fill(value, places))
-        if argv[0] in ("python", "python3"):
-            _check_script(run, argv, root)
-            argv[0] = sys.executable
+    argv = [_replace(part, places) for part in run.command]
+    for key, value in run.args.items():
+        argv += _option(key, _fill(value, places))
+    if argv[0] in ("python", "python3"):
+        _check_script(run, argv, root)
+        argv[0] = sys.executable
     return argv + _data_option(run, data)
 
 
@@ -138,7 +132,7 @@ def _fill(value: Any, places: Mapping[str, str]) -> Any:
 def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str, str]:
     """The environment variables of the process: determinism settings, module path, observer."""
     variables = dict(os.environ)
-    for name, value in profile_variables(run.profile, seed=run.seed, threads=run.threads).items():
+    for name, value in profile_variables(run.profile, seed=run.seed).items():
         if value is None:
             variables.pop(name, None)
         else:
@@ -150,7 +144,7 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
     named = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]
     if "PYTHONPATH" in run.environment:
         named = [str(root / entry) for entry in named]
-    own = [str((root / entry).resolve()) for entry in run.pythonpath]
+    own = [str(root.resolve()), str((root / "src").resolve())]
     variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *named])
     variables["GOLDEN_OBSERVE"] = json.dumps(observe)
     if count := simulated(run.device):
@@ -197,7 +191,7 @@ def execute(
     lines = printed(stderr_file)
     last = said_last(lines, root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
-    if status == NO_SUCH_ENTRY or (missing and status == 1 and count_steps(folder) == 0):
+    if missing and status == 1 and count_steps(folder) == 0:
         raise UnusableInput(f"run {run.name}: {last}")
     if status < 0:
         raise RunFailed(

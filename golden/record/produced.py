@@ -98,8 +98,6 @@ def _below(root: Path) -> Iterator[Path]:
 
 def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> list[str]:
     """Files that the program wrote and nothing compares, each with what to do about it."""
-    if "files" in run.observe.without:
-        return []
     compared = {path for _, path in declared.written()}
     events = set(matching(outputs, run.events.files)) if run.events else set()
     left = sorted(
@@ -144,24 +142,21 @@ def gather(
 
     Patterns of unstable fields that matched are added to ``seen``, words for what was masked to ``left_out``.
     """
-    without = run.observe.without
     events = set(matching(outputs, run.events.files)) if run.events else set()
-    files: list[tuple[str, Path]] = []
-    links: list[tuple[str, Path]] = []
-    if "files" not in without:
-        own = [(path.relative_to(outputs).as_posix(), path) for path in outputs.rglob("*")]
-        links = [(name, path) for name, path in own if path.is_symlink() and "wandb" not in path.parts]
-        own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
-        files = [(name, path) for name, path in own if path not in events]
-        files += declared.written()
+    own = [(path.relative_to(outputs).as_posix(), path) for path in outputs.rglob("*")]
+    links = [(name, path) for name, path in own if path.is_symlink() and "wandb" not in path.parts]
+    own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
+    files = [(name, path) for name, path in own if path not in events]
+    files += declared.written()
+    streams = {name: folder / f"{name}.txt" for name in ("stdout", "stderr") if not _ignored(name, run)}
+    left_out += [f"{name} ([outputs] ignore)" for name in ("stdout", "stderr") if name not in streams]
     kept = [(name, path) for name, path in files if not _ignored(name, run)]
     ignored = [name for name, path in files if _ignored(name, run) and not is_passing(path)]
     left_out += [f"file {name} ([outputs] ignore)" for name in ignored[:_IGNORED_SHOWN]]
     if ignored[_IGNORED_SHOWN:]:
         left_out.append(f"{len(ignored) - _IGNORED_SHOWN} more files ([outputs] ignore)")
     return read_outputs(
-        None if "stdout" in without else folder / "stdout.txt",
-        None if "stderr" in without else folder / "stderr.txt",
+        streams,
         kept,
         replace(masks(run, root=root, outputs=outputs), seen=seen),
         links=[(name, path) for name, path in links if not _ignored(name, run)],

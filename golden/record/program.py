@@ -59,7 +59,7 @@ def write_run_file(run: Run, root: Path) -> Path:
     """Write the file of a run to the folder of run files. Raises `UnusableInput` if it is there."""
     path = run_path(run.name, root)
     lines = [
-        f"command = {json.dumps(list(run.command or ()), ensure_ascii=False)}",
+        f"command = {json.dumps(list(run.command), ensure_ascii=False)}",
         f"seed = {run.seed}",
         "# Seconds that it should take, and after which it is stopped.",
         f"budget = {run.budget:g}",

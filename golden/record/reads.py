@@ -55,15 +55,15 @@ class _Local(threading.local):
 
 
 class ReadCounter:
-    """Counts reads until the process ends, and keeps what they gave unless ``values`` is false.
+    """Counts reads until the process ends, and keeps what they gave.
 
     The values of functions that a pattern among ``unstable`` names are not kept. Without ``memory``, only
     numbers and text are: what a program reads out of memory that it has not written yet repeats only where
     torch fills it.
     """
 
-    def __init__(self, *, values: bool = True, memory: bool = True, unstable: Sequence[str] = ()) -> None:
-        self.with_values, self._with_memory, self._unstable = values, memory, tuple(unstable)
+    def __init__(self, *, memory: bool = True, unstable: Sequence[str] = ()) -> None:
+        self._with_memory, self._unstable = memory, tuple(unstable)
         self._local = _Local()
         self._kinds: dict[int, int] = {}
         # Holding the code objects keeps their addresses from being given to others.
@@ -140,7 +140,7 @@ class ReadCounter:
     def _keeper(self, shown: str) -> Any:
         """What keeps a value that was read, if anything is to."""
         local, of_memory = self._local, shown in _OF_MEMORY
-        if not self.with_values or (of_memory and not self._with_memory):
+        if of_memory and not self._with_memory:
             return None
 
         def keep(key: Key, value: Any) -> None:

@@ -176,9 +176,8 @@ def _record(
         processes=processes,
         seconds=seconds,
         tolerances=list(run.tolerance),
-        env_path=run.env.path if run.env else None,
         event_files=event_files,
-        without=[*run.observe.without, *(f"values of {name}" for name in run.observe.unstable_values)],
+        without=[f"values of {name}" for name in run.observe.unstable_values],
         unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
         unwatched=beside,
         masked=masked,
@@ -193,15 +192,8 @@ def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
     return {
         **settings(run, folder),
         "observe": True,
-        "state_bytes": run.observe.state_mib << 20,
-        "env": (
-            env.model_dump(include={"module", "count", "skip", "path"})
-            if env and (env.module or env.path)
-            else None
-        ),
-        "syncs": run.observe.syncs,
+        "env": env.model_dump(include={"module", "count", "skip"}) if env and env.module else None,
         "events": {"folder": str(outputs.resolve()), "files": run.events.files} if run.events else None,
-        "without": list(run.observe.without),
         "unstable_values": list(run.observe.unstable_values),
         "digests": run.observe.digests,
         "outputs": str(outputs.resolve()),
@@ -260,7 +252,6 @@ def settings(run: Run, out: Path) -> dict[str, Any]:
         "seed": run.seed,
         "device": run.device,
         "profile": run.profile,
-        "threads": run.threads,
         "deterministic": run.deterministic,
         "max_steps": run.max_steps,
     }

@@ -21,7 +21,6 @@ from pydantic import (
 
 from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
-from golden.trace.paths import PLACEHOLDER
 from golden.trace.tolerance import Tolerance
 
 # The pattern of all files below a folder.
@@ -57,10 +56,6 @@ class Events(_Table):
     files: str
     type: str = "type"
     unstable: tuple[str, ...] = ()
-
-
-# What can be left unobserved, by name.
-Produced = Literal["stdout", "stderr", "files", "values", "modules", "generators"]
 
 
 class Outputs(_Table):
@@ -103,11 +98,9 @@ class Everywhere(_Table):
 
     Attributes:
         events: whether the number and order of events and of optimizer steps do.
-        fields: payload fields whose values do.
     """
 
     events: bool = True
-    fields: tuple[str, ...] = ()
 
 
 class Data(_Table):
@@ -126,7 +119,7 @@ class Data(_Table):
 
 
 class Env(_Table):
-    """How to recognise an environment: by a field of its events, and by its model or its part of one.
+    """How to recognise an environment: by a field of its events, and by its model.
 
     Attributes:
         field: the field of an event that holds the env's number.
@@ -134,38 +127,25 @@ class Env(_Table):
             ``count``.
         count: how many envs there are.
         skip: how many of the first such models belong to none: one that is only built to be measured, say.
-        path: instead of a class, for one model that holds all envs: how the names of an env's tensors begin,
-            with ``{env}`` for its number, as in ``envs.{env}.``.
     """
 
     field: str | None = None
     module: str | None = None
     count: Annotated[int, Field(ge=1)] | None = None
     skip: Annotated[int, Field(ge=0)] = 0
-    path: str | None = None
 
     @model_validator(mode="after")
     def _both(self) -> Env:
         if (self.module is None) != (self.count is None):
             raise ValueError("module and count go together")
-        if self.path is not None and self.module is not None:
-            raise ValueError("say either module or path")
-        if self.path is not None and self.path.count(PLACEHOLDER) != 1:
-            raise ValueError(f"path: say {PLACEHOLDER} once, where the number of an env is")
         return self
 
 
 class Observe(_Table):
-    """What must have been seen, what is counted, and how much is kept.
+    """What must have been seen, and what of it counts.
 
     Attributes:
         steps: whether a run without an optimizer step is an error.
-        syncs: whether host reads are counted.
-        state_mib: how much of the final state is kept, in MiB; the verdict says how many optimizers'
-            states were too much for it, or of a type that safetensors can't hold.
-        without: what is not observed: ``stdout``, ``stderr``, ``files``, ``values`` that the host reads,
-            ``modules`` beside what optimizers step, ``generators`` of the program's own. The verdict
-            names them.
         unstable_values: functions, as patterns, in which the host reads values that can't repeat: meters that
             keep times in tensors, say. How often they read is compared all the same; the verdict names them.
         digests: where digests of tensors are made: ``auto``: those of a GPU on the GPU, all others on the
@@ -174,9 +154,6 @@ class Observe(_Table):
     """
 
     steps: bool = True
-    syncs: bool = True
-    state_mib: Annotated[int, Field(ge=0)] = 256
-    without: tuple[Produced, ...] = ()
     unstable_values: tuple[str, ...] = ()
     digests: Literal["auto", "host", "device"] = "auto"
 
@@ -198,7 +175,6 @@ class Variant(_Table):
 
     Attributes:
         command: instead of the run's.
-        entry: instead of the run's.
         args: merged into the run's; ``false`` leaves a flag out.
         environment: merged into the run's.
         env: what is otherwise in ``[env]``.
@@ -207,7 +183,6 @@ class Variant(_Table):
     """
 
     command: tuple[str, ...] | None = None
-    entry: str | None = None
     args: dict[str, Any] = {}
     environment: dict[str, str] = {}
     env: EnvChange = EnvChange()
@@ -216,12 +191,11 @@ class Variant(_Table):
 
 
 class Same(_Table):
-    """A property: what variants have in common with the run, or with another variant.
+    """A property: what variants have in common with the run.
 
     Attributes:
         says: the property in words.
         variants: what is compared, one by one.
-        of: the variant that they are compared with; without it the run itself.
         what: what is compared.
         env: only the events and steps of this env; with ``"each"`` every env's by themselves, and those of
             none, however the envs interleave: then random states count at the end only, and host reads can't
@@ -229,13 +203,12 @@ class Same(_Table):
         where: only events whose fields have these values.
         overlap: only the part that both have, counted from the ``start`` or from the ``end``.
         ranks: ``all``, or only the ``first``, where variants run another number of ranks.
-        replicas: instead of comparing variants, whether all ranks of the run (or of the variant ``of``) hold
-            the same parameters after every step, and make the same sequence of collective calls.
+        replicas: instead of comparing variants, whether all ranks of the run hold the same parameters after
+            every step, and make the same sequence of collective calls.
     """
 
     says: str
     variants: tuple[str, ...] = ()
-    of: str | None = None
     what: Annotated[tuple[Part, ...], Field(min_length=1)] = ("events", "steps", "rng", "reads")
     env: Annotated[int, Field(ge=0)] | Literal["each"] | None = None
     where: dict[str, str | int | float | bool] = {}
@@ -264,19 +237,16 @@ class Run(_Table):
         name: what the run is called; the file's name if left out.
         description: what it shows, for ``golden list``.
         command: the program and its arguments; ``python`` is the interpreter that runs golden.
-        entry: instead of a command, a function as ``package.module.function``.
-        args: options of the command (``--key value``), or keyword arguments of the entry.
+        args: options of the command (``--key value``).
         seed: of Python's, numpy's and torch's generators before the program begins, and {seed}.
         device: ``cpu``, ``cuda`` or ``cuda:N``, and {device}; ``simulated`` or ``simulated:N`` for one or N
             simulated GPUs, where {device} is ``cuda``.
         profile: ``exact`` or ``portable``: the determinism settings.
         deterministic: what torch does about an operation without a deterministic algorithm.
-        threads: of torch.
         timeout: seconds after which it is stopped.
         max_steps: after so many optimizer steps a process of it ends as by ``sys.exit()``; all by default.
         budget: seconds that it should take on two cores; the suite prints planned against spent.
         folder: the folder of the repository that the program is started in.
-        pythonpath: folders of the repository that are put on the import path.
         environment: environment variables.
         data: a folder of data for it.
         events: the telemetry events that it writes.
@@ -291,19 +261,16 @@ class Run(_Table):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     description: str = ""
-    command: tuple[str, ...] | None = None
-    entry: str | None = None
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
     args: dict[str, Any] = {}
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?|simulated(:[1-9]\d?)?)$")] = "cpu"
     profile: Profile = "exact"
     deterministic: Literal["error", "warn", "off"] = "error"
-    threads: Annotated[int, Field(ge=1)] = 1
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 300.0
     max_steps: Annotated[int, Field(ge=1)] | None = None
     budget: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     folder: str = "."
-    pythonpath: tuple[str, ...] = (".", "src")
     environment: dict[str, str] = {}
     data: Data | None = None
     events: Events | None = None
@@ -317,14 +284,6 @@ class Run(_Table):
     _first: Run | None = PrivateAttr(None)
 
     @model_validator(mode="after")
-    def _one_program(self) -> Run:
-        if (self.command is None) == (self.entry is None):
-            raise ValueError("give either command or entry")
-        if self.command == ():
-            raise ValueError("command is empty")
-        return self
-
-    @model_validator(mode="after")
     def _known_variants(self) -> Run:
         for name, variant in self.variants.items():
             self._check_variant(f"variants.{name}.after", variant.after)
@@ -335,7 +294,7 @@ class Run(_Table):
                 seen.append(before)
                 before = self.variants[before].after if before in self.variants else None
         for name, same in self.same.items():
-            for named in (*same.variants, same.of):
+            for named in same.variants:
                 self._check_variant(f"same.{name}", named)
             if same.env is not None and self.env is None:
                 raise ValueError(f"same.{name}.env: the run has no [env] table")
@@ -351,13 +310,6 @@ class Run(_Table):
         for index, tolerance in enumerate(self.tolerance):
             if tolerance.of == "events" and self.events is None:
                 raise ValueError(f"tolerance.{index}: the run has no [events] table")
-            twice = [
-                name for name in self.everywhere.fields if tolerance.of == "events" and tolerance.names(name)
-            ]
-            if twice:
-                raise ValueError(
-                    f"tolerance.{index}: everywhere.fields says that {twice[0]} is equal on every machine"
-                )
         return self
 
     def _check_variant(self, place: str, name: str | None) -> None:
@@ -374,8 +326,7 @@ class Run(_Table):
     @property
     def recordings(self) -> int:
         """How many recordings it takes to judge the run and its properties."""
-        named = {name for same in self.same.values() for name in (*same.variants, same.of)}
-        return 1 + len(named - {None})
+        return 1 + len({name for same in self.same.values() for name in same.variants})
 
     def data_folder(self, given: Path | None = None) -> Path | None:
         """The folder named on the command line, else the one that the run's environment variable names."""
@@ -424,8 +375,8 @@ class Run(_Table):
             "variants": {},
             "same": {},
         }
-        if change.command is not None or change.entry is not None:
-            update |= {"command": change.command, "entry": change.entry}
+        if change.command is not None:
+            update["command"] = change.command
         if self.env is not None:
             update["env"] = self.env.model_copy(update=change.env.model_dump(exclude_none=True))
         if change.events is False:

@@ -16,7 +16,7 @@ import torch
 
 def start(spec: dict[str, Any]) -> None:
     """Fix what makes a run differ from itself, then observe it, or only measure how long it takes."""
-    torch.set_num_threads(spec["threads"])
+    torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     if spec["deterministic"] != "off":
         # torch.use_deterministic_algorithms would load the compiler to tell it so, which takes as long as

@@ -155,7 +155,7 @@ def not_kept(compared: Compared) -> str:
     if not compared.left_out:
         return ""
     which = many(compared.left_out, "final state")
-    return f", but for {which} too large to be kept ([observe] state_mib), or of a type that can't be"
+    return f", but for {which} too large to be kept (256 MiB), or of a type that can't be"
 
 
 def many(count: int, noun: str) -> str:

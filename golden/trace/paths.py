@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
-
-PLACEHOLDER = "{env}"
-
-
-def env_of(name: str, path: str) -> int | None:
-    """The env of a tensor by the start of its name: ``envs.2.weight`` is of env 2 for ``envs.{env}.``.
-
-    A model's own label before the name (``Envs#0/``) does not count.
-    """
-    match = _pattern(path).match(name.rpartition("/")[2])
-    return int(match[1]) if match else None
-
-
-@lru_cache
-def _pattern(path: str) -> re.Pattern[str]:
-    before, _, after = path.partition(PLACEHOLDER)
-    return re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}")
 
 
 def is_unstable(path: str, patterns: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict
 
 from golden.trace.calls import CallRows, keep_calls
-from golden.trace.events import Event, lookup
+from golden.trace.events import Event
 from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST
 from golden.trace.outputs import READING, Output, leaves, nesting
@@ -230,8 +230,8 @@ def _without_tolerated(trace: Trace) -> tuple[Trace, list[str]]:
     return replace(trace, events=tuple(events), processes=tuple(processes)), found
 
 
-def summarise_common(trace: Trace, *, events: bool = True, fields: Sequence[str] = ()) -> Common:
-    """What must hold on every machine; ``fields`` name payload values that do.
+def summarise_common(trace: Trace, *, events: bool = True) -> Common:
+    """What must hold on every machine.
 
     Without ``events``, only shapes count: what happens may follow from rounding.
     """
@@ -244,14 +244,9 @@ def summarise_common(trace: Trace, *, events: bool = True, fields: Sequence[str]
             steps[title] += 1
             params = step.layout.tensors["params"]
             shapes[title] = f"{len(params)} parameters of {sum(i.elements for i in params)} elements"
-    rows = [_common_row(event, fields) for event in trace.events] if events else []
+    rows = [_key(event) for event in trace.events] if events else []
     counts = trace.about.counts if events else {}
     return Common(counts=counts, events=fold(rows), steps=dict(steps) if events else {}, shapes=shapes)
-
-
-def _common_row(event: Event, fields: Sequence[str]) -> str:
-    values = [(name, lookup(event.payload, name)) for name in fields]
-    return " ".join([_key(event), *(f"{name}={json.dumps(v)}" for name, v in values if v is not None)])
 
 
 def _key(event: Event) -> str:

@@ -39,7 +39,6 @@ class About(BaseModel):
     processes: list[str]
     seconds: float
     tolerances: list[Tolerance] = []
-    env_path: str | None = None
     event_files: dict[str, int] = {}
     without: list[str] = []
     # Patterns of unstable fields that matched none of events and outputs.

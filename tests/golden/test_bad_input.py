@@ -44,9 +44,9 @@ def test_unknown_run(project: Project) -> None:
         (RUN + "\nnme = 1\n", "unknown key env.nme"),
         (RUN + "\n[args\n", "not TOML"),
         (RUN.replace("count = 3", ""), "module and count go together"),
-        (RUN + 'path = "envs.{env}."\n', "env: say either module or path"),
-        (PLAIN_RUN + '[env]\npath = "envs."\n', "env: path: say {env} once, where the number of an env is"),
-        (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "give either command or entry"),
+        (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "command: is missing"),
+        (RUN + 'path = "envs.{env}."\n', "env.path is no key any more: leave it out"),
+        ("threads = 2\n" + RUN, "threads is no key any more: leave it out; torch runs on one thread"),
         (RUN.replace("budget = 5", ""), "budget: is missing"),
         ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),
         (f"seed = {10**21}\n{RUN}", "seed: Input should be less than 9223372036854775808"),
@@ -79,11 +79,6 @@ def test_missing_folder(project: Project) -> None:
 def test_missing_module(project: Project) -> None:
     project.run_file(RUN.replace('"train.py"', '"-m", "no_such_module"'))
     assert "No module named no_such_module" in record(project, 2)
-
-
-def test_missing_entry(project: Project) -> None:
-    project.run_file(RUN.replace('command = ["python", "train.py", "{out}"]', 'entry = "nowhere.main"'))
-    assert "no module named nowhere" in record(project, 2)
 
 
 def test_command_that_is_not_there(project: Project) -> None:

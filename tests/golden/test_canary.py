@@ -21,7 +21,7 @@ print(canary("cpu"))
 
 def canary(profile: Profile, *, emulator: tuple[str, ...] = (), **changes: str) -> str:
     variables = dict(os.environ)
-    for name, value in profile_variables(profile, seed=0, threads=1).items():
+    for name, value in profile_variables(profile, seed=0).items():
         variables.pop(name, None)
         if value is not None:
             variables[name] = value

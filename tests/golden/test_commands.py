@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from golden.compare import Identical, compare
-from golden.record import load_run, record_run
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
 
@@ -110,25 +108,6 @@ def test_program_with_a_package_called_golden(project: Project) -> None:
     project.run_file(run)
     trace = load_trace(project.record("as-module"))
     assert len(trace.processes[0].steps) == 18
-
-
-@pytest.mark.slow
-def test_entry_function(project: Project) -> None:
-    project.script(
-        "import torch\n"
-        "def train(steps, out):\n"
-        "    net = torch.nn.Linear(2, 2)\n"
-        "    optimizer = torch.optim.AdamW(net.parameters())\n"
-        "    for _ in range(steps):\n"
-        "        net(torch.rand(4, 2)).sum().backward()\n"
-        "        optimizer.step()\n"
-    )
-    project.run_file('entry = "train.train"\nbudget = 1\n[args]\nsteps = 3\nout = "{out}"\n')
-    run = load_run(project.root / "golden" / "runs" / "train.toml")
-    traces = [record_run(run, root=project.root, out=project.root / name) for name in ("a", "b")]
-    found = compare(*traces)
-    assert isinstance(found, Identical)
-    assert found.compared.steps == 3
 
 
 def test_a_relative_folder_is_that_of_the_caller(

@@ -61,7 +61,7 @@ def remove_a_golden(root: Path) -> None:
             "is new: # hotpath: loop at `for env in envs:`",
         ),
         (swap(RUN, "ulps = 2", "ulps = 2000"), "run.fit.tolerance.events.loss.ulps", "was 2, is 2000"),
-        (append(RUN, "[observe]\nsyncs = false\n"), "run.fit.observe.syncs", "was True, is False"),
+        (append(RUN, "[observe]\nsteps = false\n"), "run.fit.observe.steps", "was True, is False"),
         (remove_a_golden, "golden.fit", "is gone: common.json"),
     ],
 )

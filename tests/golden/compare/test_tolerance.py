@@ -184,10 +184,6 @@ def test_too_many_for_a_golden(moved: Project) -> None:
         (("ulps = 3", "ulps = 3\nof = 'pixels'"), "tolerance.0.of: Input should be 'events', 'loss'"),
         (("ulps = 3", "ulps = 3\nrelative = 0.1"), "unknown key tolerance.0.relative"),
         (('[events]\nfiles = "events.jsonl"\n', ""), "tolerance.0: the run has no [events] table"),
-        (
-            ("[env]", '[everywhere]\nfields = ["loss.mean"]\n[env]'),
-            "tolerance.0: everywhere.fields says that loss.mean is equal on every machine",
-        ),
     ],
 )
 def test_mistakes_in_run_files(project: Project, change: tuple[str, str], message: str) -> None:

@@ -129,18 +129,15 @@ def test_outputs_repeat_and_each_change_is_placed(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_kinds_are_switched_off_by_name_and_named(project: Project) -> None:
-    base = 'without = ["stdout", "stderr"]\n'
+def test_streams_are_ignored_by_name_and_named(project: Project) -> None:
     folders = []
     for name in ("base", "changed"):
         project.script(WRITES.replace("# CHANGE", f"print({name!r})"))
-        project.run_file(ONLY_OUTPUT + base)
+        project.run_file(ONLY_OUTPUT + '[outputs]\nignore = ["std*"]\n')
         folders.append(project.record(name))
     result = project.golden("diff", *folders)
     assert result.code == 0
-    assert "not compared: stderr, stdout" in result.out
-    project.run_file(ONLY_OUTPUT + 'without = ["files", "everything"]\n')
-    assert project.golden("doctor", "train", "--root", project.root).code == 2
+    assert "stdout ([outputs] ignore), stderr ([outputs] ignore)" in result.out
 
 
 def test_declared_files_masks_and_names(project: Project) -> None:
@@ -294,7 +291,7 @@ def test_tables_with_comments_and_without_a_name_that_says_so(tmp_path: Path) ->
         (tmp_path / "0.monitor.csv").write_text(f'#{{"t_start": {begun}}}\nr,l,t\n9.0,9,{took}\n')
         (tmp_path / "progress.txt").write_text(f"Epoch\tEpRet\tTime\n0\t9.5\t{took}\n1\t9.5\t{2 * took}\n")
         files = [(name, tmp_path / name) for name in ("0.monitor.csv", "progress.txt")]
-        sides.append(read_outputs(None, None, files, Masks({})))
+        sides.append(read_outputs({}, files, Masks({})))
     assert sides[0] == sides[1]
     assert [output.kind for output in sides[0]] == ["table", "table"]
     assert sides[0][0].rows[2] == {"r": 9.0, "l": 9}
@@ -311,7 +308,7 @@ def test_attributes_of_a_graph_have_no_order(tmp_path: Path) -> None:
         record = len(event).to_bytes(8, "little") + bytes(4) + event + bytes(4)
         (tmp_path / name).mkdir()
         (tmp_path / name / "events.out.tfevents").write_bytes(record)
-        return read_outputs(None, None, [("e", tmp_path / name / "events.out.tfevents")], Masks({}))
+        return read_outputs({}, [("e", tmp_path / name / "events.out.tfevents")], Masks({}))
 
     assert written("one", b"a", b"b") == written("two", b"b", b"a")
     assert written("three", b"a", b"b") != written("four", b"a", b"c")
@@ -350,7 +347,7 @@ def test_folders_of_wandb_and_mlflow(tmp_path: Path) -> None:
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        sides.append({o.name: o for o in read_outputs(None, None, [(n, root / n) for n in files], Masks({}))})
+        sides.append({o.name: o for o in read_outputs({}, [(n, root / n) for n in files], Masks({}))})
     left, right = sides
     assert sorted(left) == sorted(right)
     summary, metric = "wandb/run-<id>/files/wandb-summary.json", "mlruns/0/<id>/metrics/loss"

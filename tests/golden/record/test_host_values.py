@@ -81,14 +81,6 @@ def test_a_read_that_moved_is_the_same_read(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_values_are_switched_off_by_name(project: Project) -> None:
-    without = RUN_BY_HAND + '[observe]\nwithout = ["values"]\n'
-    out = difference(project, WITH_METRIC, "== y)", "!= y)", without)
-    assert out.startswith("identical")
-    assert "not compared: values" in out
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "before", "after"),
     [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from golden.compare import Different, compare
-from golden.report.text import env_line
 from golden.trace.streams import streams
 from golden.trace.trace import Trace, load_trace
 from tests.golden.project import Project
@@ -115,55 +113,6 @@ def test_models_built_before_the_first_env(project: Project) -> None:
     )
     # The first backward pass comes before any optimizer is made, so it is a step of its own.
     assert [step.layout.env for step in trace.processes[0].steps] == [None, None, 0, 1, 0, 1]
-
-
-BIG_MODEL = """
-import torch
-from torch import nn
-
-class Crowd(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.shared = nn.Linear(2, 2)
-        self.envs = nn.ModuleList(nn.Linear(2, 1) for _ in range(12))
-
-torch.manual_seed(0)
-crowd = Crowd()
-parts = PARTS
-optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in parts]
-for step in range(3):
-    for optimizer in optimizers:
-        optimizer.zero_grad()
-    sum(env(torch.ones(1, 2)).sum() + crowd.shared(torch.ones(1, 2)).sum() for env in crowd.envs).backward()
-    if step == 1:
-        crowd.envs[10].weight.grad *= SCALE
-    for optimizer in optimizers:
-        optimizer.step()
-"""
-BY_PATH = SILENT + '[env]\npath = "envs.{env}."\n'
-
-
-@pytest.mark.slow
-def test_envs_that_are_parts_of_one_model(project: Project) -> None:
-    script = BIG_MODEL.replace("PARTS", "[crowd.shared, *crowd.envs]").replace("SCALE", "1")
-    trace = recorded(project, script, BY_PATH)
-    assert [step.layout.env for step in trace.processes[0].steps[:13]] == [None, *range(12)]
-    assert streams(trace.processes[0])[11].title == "env 10, Crowd"
-
-
-@pytest.mark.slow
-def test_envs_that_share_an_optimizer(project: Project) -> None:
-    """A step holds the tensors of all envs: their names tell which env differs."""
-    script = BIG_MODEL.replace("PARTS", "[crowd]")
-    left = recorded(project, script.replace("SCALE", "1"), BY_PATH)
-    project.script(script.replace("SCALE", "2"))
-    found = compare(left, load_trace(project.record("other")))
-    assert isinstance(found, Different)
-    fates = {env.env: (env.steps, env.first_step) for env in found.envs}
-    assert fates == {env: (3, 1 if env == 10 else None) for env in range(12)}
-    assert env_line(found.envs) == (
-        "env 10 diverges at step 1; envs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11 are identical"
-    )
 
 
 def test_another_number_of_ranks(project: Project) -> None:
