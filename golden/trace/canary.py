@@ -63,7 +63,7 @@ def canary_of(spec: Mapping[str, Any]) -> str:
     """The canary under the settings that every program of a run begins with."""
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
-    torch.set_num_threads(spec["threads"])
+    torch.set_num_threads(1)
     torch.set_grad_enabled(True)
     # A simulated GPU computes with the kernels of the CPU.
     return canary("cpu" if spec["device"].startswith("simulated") else spec["device"])
