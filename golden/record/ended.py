@@ -1,13 +1,15 @@
-"""How each process of several ended, and which of them is the cause that a run failed."""
+"""How each process of a run ended, and which of them is the cause that it failed."""
 
 from __future__ import annotations
 
 import json
 import re
+import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.record.ending import FILE
+from golden.record.ending import FOLDER
 
 # What a process says when another one is gone, or doesn't answer.
 _OF_ANOTHER = re.compile(
@@ -16,49 +18,111 @@ _OF_ANOTHER = re.compile(
     re.IGNORECASE,
 )
 _GONE = re.compile(r"closed by peer|reset by peer|Broken pipe|remote process exited", re.IGNORECASE)
+# What torchrun raises when a rank has failed, behind what it says of the rank.
+_LAUNCHER = "ChildFailedError"
+_TRACEBACK = "Traceback (most recent call last):"
+_LONGEST = 500
+_GOLDEN = Path(__file__).resolve().parents[1]
+Frame = tuple[str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """A rank of a run: its steps; when it ended (None if it was killed, or goes on), and by which error.
+class End:
+    """When a process ended (None if it was killed, or goes on), and by which error.
 
     ``frames`` are file, line and function of the error, the innermost one last.
     """
 
-    rank: int
+    at: int | None = None
+    error: str = ""
+    frames: tuple[Frame, ...] = ()
+
+    def text(self, root: Path) -> str:
+        """The error, and the innermost of its lines that is in a tree."""
+        place = place_of(self.frames, root.resolve())
+        return f"{self.error} ({place})" if place else self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A rank of a run: its number, its steps, its end."""
+
+    number: int
     steps: int
-    at: int | None
-    error: str
-    frames: tuple[tuple[str, int, str], ...]
+    end: End
 
 
-def ranks(folder: Path) -> list[Ended]:
+def ranks(folder: Path) -> list[Rank]:
     """The ranks that a record has, in order; of one that was started again, the last."""
-    found: dict[int, tuple[float, Ended]] = {}
+    notes = _notes(folder)
+    found: dict[int, tuple[float, Rank]] = {}
     for path in folder.glob("process-*/process.json"):
         about = json.loads(path.read_text())
         if about["rank"] is None or not about["rank"].isdigit():
             continue
-        note, lines = path.with_name(FILE), path.with_name("steps.jsonl")
-        told = json.loads(note.read_text()) if note.exists() else {"at": None, "error": "", "frames": []}
+        lines = path.with_name("steps.jsonl")
         text = lines.read_text() if lines.exists() else ""
         steps = sum(line.startswith('{"step":') for line in text.splitlines())
-        frames = tuple((file, line, name) for file, line, name in told["frames"])
-        ended = Ended(int(about["rank"]), steps, told["at"], told["error"], frames)
-        found[ended.rank] = max(
-            (about["started"], ended), found.get(ended.rank, (0.0, ended)), key=lambda item: item[0]
-        )
-    return [found[rank][1] for rank in sorted(found)]
+        rank = Rank(int(about["rank"]), steps, notes.get(about["name"], End()))
+        known = found.get(rank.number)
+        if known is None or known[0] <= about["started"]:
+            found[rank.number] = about["started"], rank
+    return [found[number][1] for number in sorted(found)]
 
 
-def first(known: list[Ended]) -> Ended | None:
+def first(known: list[Rank]) -> Rank | None:
     """The rank that ended first, as far as that can be told.
 
     One that only says that another one is gone was not the first, and one that was killed left no note.
     """
-    closed = sorted((rank for rank in known if rank.at is not None), key=lambda rank: rank.at or 0)
+    closed = sorted((rank for rank in known if rank.end.at is not None), key=lambda rank: rank.end.at or 0)
     for rank in closed:
-        if not _OF_ANOTHER.search(rank.error):
+        if not _OF_ANOTHER.search(rank.end.error):
             return rank
-    killed = [rank for rank in known if rank.at is None]
-    return killed[0] if len(killed) == 1 and any(_GONE.search(rank.error) for rank in closed) else None
+    killed = [rank for rank in known if rank.end.at is None]
+    return killed[0] if len(killed) == 1 and any(_GONE.search(r.end.error) for r in closed) else None
+
+
+def why(folder: Path, process: str, root: Path) -> str:
+    """Why a program failed that was started as a process: its error, else the last line that it printed.
+
+    A launcher, and a shell, say nothing of the error: the one process that has one does.
+    """
+    notes = _notes(folder)
+    errors = [end for end in notes.values() if end.error and _LAUNCHER not in end.error]
+    end = notes.get(process)
+    if end is not None and end in errors:
+        return end.text(root)
+    launched = end is not None and _LAUNCHER in end.error
+    if len(errors) == 1 and (end is None or launched):
+        return errors[0].text(root)
+    printed = (folder / "stderr.txt").read_text(errors="replace")
+    if launched:
+        printed = printed.rpartition(_TRACEBACK)[0]
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return lines[-1][:_LONGEST] if lines else "(nothing on stderr)"
+
+
+def _notes(folder: Path) -> dict[str, End]:
+    found = {}
+    for path in (folder / FOLDER).glob("*.json"):
+        # One that is being written says nothing yet.
+        if text := path.read_text():
+            note = json.loads(text)
+            frames = tuple((file, line, name) for file, line, name in note["frames"])
+            found[path.stem] = End(note["at"], note["error"], frames)
+    return found
+
+
+def place_of(frames: Sequence[Frame], root: Path) -> str | None:
+    """The innermost of some frames that is in the tree."""
+    for file, line, name in reversed(frames):
+        path = root / file
+        if path.is_relative_to(root) and path.is_file() and not _foreign(path):
+            return f"{path.relative_to(root)}:{line}" + (f", in {name}" if name != "<module>" else "")
+    return None
+
+
+def _foreign(path: Path) -> bool:
+    installed = [Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")]
+    return any(path.is_relative_to(folder) for folder in (*installed, _GOLDEN))

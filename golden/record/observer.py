@@ -30,7 +30,7 @@ from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
 from .collectives import Collectives
-from .ending import note_end
+from .ending import name_of_process, note_end
 from .handmade import Handmade
 from .held import Held
 from .living import Living
@@ -174,7 +174,7 @@ class Observer:
     def _write_process(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         about = {
-            "pid": self._pid,
+            "name": name_of_process(),
             "rank": self._rank(),
             "ranks": self._collectives.ranks,
             "started": self._started,
@@ -423,8 +423,7 @@ class Observer:
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
             return
-        if self._rank() is not None:
-            note_end(self._folder)
+        note_end(self._spec["out"])
         self._stop_log()
         with self._lock, unseen():
             self._living.try_to_look(END, None)

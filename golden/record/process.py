@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from golden.record.crash import place_of, printed, said_last
-from golden.record.ended import Ended, first, ranks
+from golden.record.ended import Rank, first, ranks, why
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
 from golden.record.run import Run
@@ -167,8 +166,7 @@ def execute(
     ``folder`` takes the record of the run with what it prints. Raises `Stopped` as soon as ``watch`` has seen
     enough. How far it came is known if it is ``observed``.
     """
-    stderr_file = folder / "stderr.txt"
-    with (folder / "stdout.txt").open("wb") as stdout, stderr_file.open("wb") as stderr:
+    with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
         try:
             process = subprocess.Popen(
                 argv,
@@ -188,8 +186,7 @@ def execute(
             _kill(process, folder)
     if status == 0:
         return
-    lines = printed(stderr_file)
-    last = said_last(lines, root)
+    last = why(folder, f"{os.uname().nodename}-{process.pid}", root)
     missing = re.match(r"^(\S*python[\d.]*: )?[Nn]o module named (.*)$", last)
     if missing and status == 1 and count_steps(folder) == 0:
         raise UnusableInput(f"run {run.name}: {last}")
@@ -245,32 +242,31 @@ def _reached(folder: Path, observed: bool) -> str:
     return f" {_how_far(folder, *_ranks(folder))}" if observed else ""
 
 
-def _ranks(folder: Path) -> tuple[list[Ended], Ended | None]:
+def _ranks(folder: Path) -> tuple[list[Rank], Rank | None]:
     """The ranks of a run, and of several the one that ended first."""
     known = ranks(folder)
     return known, first(known) if len(known) > 1 else None
 
 
-def _how_far(folder: Path, known: Sequence[Ended], ended: Ended | None) -> str:
+def _how_far(folder: Path, known: Sequence[Rank], ended: Rank | None) -> str:
     """How far it came, every rank; of the one that ended first, that it did."""
     if len(known) > 1 and any(rank.steps for rank in known):
-        mark = {ended.rank: " (which ended first)"} if ended is not None else {}
+        mark = {ended.number: " (which ended first)"} if ended is not None else {}
         return "after " + ", ".join(
-            f"{_steps(rank.steps)} of rank {rank.rank}{mark.get(rank.rank, '')}" for rank in known
+            f"{_steps(rank.steps)} of rank {rank.number}{mark.get(rank.number, '')}" for rank in known
         )
     count = count_steps(folder)
     return f"after {_steps(count)}" if count else "before the first optimizer step"
 
 
-def _said(ended: Ended, known: Sequence[Ended], root: Path) -> str:
+def _said(ended: Rank, known: Sequence[Rank], root: Path) -> str:
     """Why it failed: what the rank said that ended first, for the others only say that it is gone."""
-    if ended.error:
-        place = place_of(ended.frames, root.resolve())
-        return f"rank {ended.rank}: {ended.error}" + (f" ({place})" if place else "")
-    other = next((f"then rank {rank.rank}: {rank.error}" for rank in known if rank.error), "")
-    how = "without a word (was it killed?)" if ended.at is None else "without an error"
+    if ended.end.error:
+        return f"rank {ended.number}: {ended.end.text(root)}"
+    other = next((f"then rank {rank.number}: {rank.end.error}" for rank in known if rank.end.error), "")
+    how = "without a word (was it killed?)" if ended.end.at is None else "without an error"
     # One that says nothing may have told it to who started it.
-    return f"rank {ended.rank} ended {how}; {other}" if other else ""
+    return f"rank {ended.number} ended {how}; {other}" if other else ""
 
 
 def _steps(count: int) -> str:

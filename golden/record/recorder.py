@@ -17,6 +17,7 @@ from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
 from golden.record.copied import not_copied, own_tree
 from golden.record.devices import locked_device, visible_devices
+from golden.record.ending import FOLDER as ENDED
 from golden.record.process import Watch, command_line, environment, execute
 from golden.record.produced import Declared, gather, unwatched
 from golden.record.run import Run
@@ -143,7 +144,8 @@ def _record(
             seconds = time.monotonic() - begun
         declared.wrote = written(folder)
         digest = tree.check(run.name, declared.wrote)
-        shutil.rmtree(folder / WRITES, ignore_errors=True)
+        for noted in (WRITES, ENDED):
+            shutil.rmtree(folder / noted, ignore_errors=True)
         no_files = declared.unmatched()
         beside = unwatched(run, root=root, outputs=outputs, declared=declared)
         _check_all_seen(run, folder)

@@ -10,7 +10,7 @@ import pytest
 from golden.compare import Different, compare
 from golden.compare.outcome import ProcessCount
 from golden.compare.replicas import other_sequence
-from golden.record.ended import Ended, first
+from golden.record.ended import End, Rank, first
 from golden.trace.trace import Call, load_trace
 from tests.golden.traces import write_trace
 
@@ -20,12 +20,12 @@ PEER = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer
 SLOW = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:129] Timed out waiting 8000ms for send"
 
 
-def ended(rank: int, at: int | None, error: str = "") -> Ended:
-    return Ended(rank, 2, at, error, ())
+def ended(rank: int, at: int | None, error: str = "") -> Rank:
+    return Rank(rank, 2, End(at, error))
 
 
 # What each rank left, and which one ended first (None where that can't be told).
-ENDS: dict[str, tuple[list[Ended], int | None]] = {
+ENDS: dict[str, tuple[list[Rank], int | None]] = {
     "an exception, then that it is gone": ([ended(0, 9, PEER), ended(1, 5, "ValueError: x")], 1),
     "the same, noted later": ([ended(0, 4, PEER), ended(1, 5, "ValueError: x")], 1),
     "it left early": ([ended(0, 9, PEER), ended(1, 5)], 1),
@@ -42,7 +42,7 @@ ENDS: dict[str, tuple[list[Ended], int | None]] = {
 def test_who_ended_first_is_not_who_says_that_another_one_is_gone(name: str) -> None:
     known, expected = ENDS[name]
     found = first(known)
-    assert (found.rank if found is not None else None) == expected
+    assert (found.number if found is not None else None) == expected
 
 
 # What two ranks ask for, and whether that is one sequence of calls.
