@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,9 @@ def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[
     }
     if data is not None:
         places["data"] = str(data.resolve())
-    _check_places(run, places)
-    argv = [_replace(part, places) for part in run.command]
+    argv = [_filled(part, places, run) for part in run.command]
     for key, value in run.args.items():
-        argv += _option(key, _fill(value, places))
+        argv += _option(key, _filled(value, places, run))
     if argv[0] in ("python", "python3"):
         _check_script(run, argv, root)
         argv[0] = sys.executable
@@ -86,46 +85,33 @@ def _data_option(run: Run, data: Path | None) -> list[str]:
 _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
 
 
-def _check_places(run: Run, places: Mapping[str, str]) -> None:
-    """Refuse a placeholder that would reach the program as it stands."""
-    for part in _texts([run.command, run.args]):
-        for match in _PLACE.finditer(part):
-            name = match.group(2)
-            if name and name not in places:
-                known = ", ".join(f"{{{place}}}" for place in places)
-                if name == "data":
-                    raise UnusableInput(
-                        f"run {run.name}: {part!r} needs a data folder: give --data DIR, or name the "
-                        "environment variable that has it in [data] variable"
-                    )
-                raise UnusableInput(
-                    f"run {run.name}: no placeholder {{{name}}} in {part!r} (there: {known}); "
-                    f"write {{{{{name}}}}} for the text itself"
-                )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)
-
-
-def _replace(text: str, places: Mapping[str, str]) -> str:
-    return _PLACE.sub(lambda m: f"{{{m.group(1)}}}" if m.group(1) else places[m.group(2)], text)
-
-
-def _fill(value: Any, places: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return _replace(value, places)
+def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
+    """A value of a run file with its placeholders replaced. Raises `UnusableInput` for an unknown one."""
     if isinstance(value, dict):
-        return {key: _fill(item, places) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_fill(item, places) for item in value]
-    return value
+        return {key: _filled(item, places, run) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, places, run) for item in value]
+    if not isinstance(value, str):
+        return value
+
+    def put(match: re.Match[str]) -> str:
+        text, name = match.groups()
+        if text:
+            return f"{{{text}}}"
+        if name in places:
+            return places[name]
+        if name == "data":
+            raise UnusableInput(
+                f"run {run.name}: {value!r} needs a data folder: give --data DIR, or name the environment "
+                "variable that has it in [data] variable"
+            )
+        known = ", ".join(f"{{{place}}}" for place in places)
+        raise UnusableInput(
+            f"run {run.name}: no placeholder {{{name}}} in {value!r} (there: {known}); write {{{{{name}}}}} "
+            "for the text itself"
+        )
+
+    return _PLACE.sub(put, value)
 
 
 def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str, str]:
