@@ -8,14 +8,14 @@ from typing import Any
 from golden.compare.outcome import Different, Identical, NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, Told, around, lacks_values
+from golden.report.build import RunReport, Told
 from golden.report.headlines import headline
 from golden.report.templates import template
 from golden.report.text import describe, env_line, gaps, placed, size_text, tolerance_lines
 from golden.trace.errors import ExitCode
 
 _RESTS = 60
-_LANES = 60
+_MODELS = 60
 
 
 def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
@@ -47,7 +47,7 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
     if isinstance(report, Told):
         return head
     found = report.comparison
-    judged = not isinstance(found, NotComparable)
+    models = [] if isinstance(found, NotComparable) else _models(report)
     first, *details = placed(describe(report.divergences[0]), found) if report.divergences else [""]
     rest = placed([describe(each)[0] for each in report.divergences[1:]], found)
     return {
@@ -59,13 +59,12 @@ def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
         "first": first,
         "details": details,
         "closely": report.closely,
-        "around": around(report),
-        "lacks_values": lacks_values(report),
+        "lacks_values": report.lacks_values,
         "rest": rest[:_RESTS],
         "rest_left_out": max(0, len(rest) - _RESTS),
         "envs": env_line(found.envs) if not isinstance(found, NotComparable) and found.envs else "",
-        "lanes": _lane_rows(report)[:_LANES] if judged else [],
-        "lanes_left_out": max(0, len(report.lanes) - _LANES),
+        "models": models[:_MODELS],
+        "models_left_out": max(0, len(models) - _MODELS),
         "sides": _sides(report),
     }
 
@@ -85,14 +84,13 @@ def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
     ]
 
 
-def _lane_rows(report: RunReport) -> list[tuple[str, int, str]]:
+def _models(report: RunReport) -> list[tuple[str, int, str]]:
     """Each stream with its steps and its fate; where there are many, those that diverge come first."""
     rows = []
-    for lane in report.lanes:
-        (title,) = placed([lane.stream.title], report.comparison)
-        fate = "identical" if lane.first is None else f"differs from step {lane.first}"
-        rows.append((title, len(lane.pairs), fate))
-    return rows if len(rows) <= _LANES else sorted(rows, key=lambda row: row[2] == "identical")
+    for stream, steps, first in report.streams():
+        (title,) = placed([stream.title], report.comparison)
+        rows.append((title, steps, "identical" if first is None else f"differs from step {first}"))
+    return rows if len(rows) <= _MODELS else sorted(rows, key=lambda row: row[2] == "identical")
 
 
 def _sides(report: RunReport) -> list[tuple[str, str, str]]:
