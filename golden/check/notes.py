@@ -11,7 +11,7 @@ _NOTHING_HELPS = ("RMSprop", "Adadelta", "NAdam", "RAdam")
 
 def notes(trace: Trace) -> list[str]:
     """Advice on a recorded run, one line each."""
-    return [*_clock(trace), *_seeds(trace), *unmatched(trace), *_rounding(trace)]
+    return [*_clock(trace), *unmatched(trace), *_rounding(trace)]
 
 
 def unmatched(trace: Trace) -> list[str]:
@@ -21,17 +21,6 @@ def unmatched(trace: Trace) -> list[str]:
         f"unstable = {pattern!r} matches no field of its events, outputs or extra state"
         for pattern in trace.about.unmatched
         if pattern not in seen
-    ]
-
-
-def _seeds(trace: Trace) -> list[str]:
-    """The generators that only golden seeds: the program alone would not repeat."""
-    kinds = dict.fromkeys(kind for process in trace.processes for kind in process.only_golden_seeds)
-    if not kinds:
-        return []
-    return [
-        f"it draws from the global generator of {' and of '.join(kinds)}, and never seeds it: it repeats "
-        f"only because golden does (seed = {trace.about.seed}); without golden every run is another one"
     ]
 
 

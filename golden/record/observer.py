@@ -41,7 +41,6 @@ from .own_generators import OwnGenerators
 from .plan import Plan
 from .randomness import Generators
 from .reads import ReadCounter, place_of
-from .seeds import Seeds
 from .tensorfile import writable, write_tensors
 from .unseen import unseen
 from .written import EventLines
@@ -81,7 +80,6 @@ class Observer:
         self._digests = spec["digests"]
         self._registry = ModuleRegistry()
         self._generators = Generators()
-        self._seeds = Seeds(self._generators)
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._reads = ReadCounter(memory=spec["deterministic"] != "off", unstable=spec["unstable_values"])
@@ -149,7 +147,6 @@ class Observer:
         self._handmade.install(self._made_optimizer)
         self._occasions = Occasions(Path(self._spec["outputs"]), self._on_occasion)
         self._occasions.install()
-        self._seeds.install()
         self._collectives.install()
         self._meshes.install()
         self._held.install()
@@ -438,7 +435,6 @@ class Observer:
             "end": self._steps,
             "rng": self._generators.digests(complete=True),
             "left_out": sorted(self._left_out),
-            "only_golden_seeds": self._seeds.never_given(),
             "loader_processes": self._occasions.loader_processes,
             "place": self._meshes.place(),
             "held": self._held.facts(),

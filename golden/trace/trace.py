@@ -145,8 +145,7 @@ class Process:
 
     ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
     ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
-    nothing looked at what lives. ``only_golden_seeds`` names the global generators that it drew from without
-    a seed of its own; ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
+    nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen`` are the
     patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread`` tensors
     and objects that can't be read. ``calls`` of other processes, here and of a step, are those since the step
     before. ``place`` is that in a mesh of devices. ``held`` are the settings of its optimizers, by number,
@@ -166,7 +165,6 @@ class Process:
     final_files: Mapping[int, Path]
     values: Mapping[Site, str] | None = None
     looks: tuple[Look, ...] = ()
-    only_golden_seeds: tuple[str, ...] = ()
     loader_processes: int = 0
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
@@ -301,7 +299,6 @@ def _load_process(folder: Path) -> Process:
         reads=_reads(end.get("reads"), sites),
         values=_values(end.get("values"), sites),
         looks=tuple(looks.found),
-        only_golden_seeds=tuple(end.get("only_golden_seeds", ())),
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
