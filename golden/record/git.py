@@ -74,10 +74,16 @@ def changed_python(root: Path, base: str, head: str | None) -> list[str]:
     return sorted(name for name in set(listed) if name.endswith(".py"))
 
 
-def files_of(root: Path) -> list[str] | None:
-    """The files below ``root`` that git keeps or would keep, with submodules; None where it knows none."""
+def files_of(root: Path, *, untracked: bool = True) -> list[str] | None:
+    """The files below ``root`` that git keeps or would keep, with submodules; None where it knows none.
+
+    Without ``untracked`` those alone that it keeps.
+    """
     try:
-        kept, new = _listed(root, "--cached", "--recurse-submodules"), _listed(root, *_NEW)
+        kept, new = (
+            _listed(root, "--cached", "--recurse-submodules"),
+            _listed(root, *_NEW) if untracked else (),
+        )
     except UnusableInput:
         return None
     # A file that is deleted and not committed is still listed.

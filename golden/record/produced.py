@@ -8,7 +8,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -64,18 +64,9 @@ class Declared:
                 continue
             there = set(matching(self._root, pattern))
             if there.isdisjoint(written):
-                found[pattern] = self._instead(pattern, sorted(there), below)
+                near = difflib.get_close_matches(pattern, below, n=3, cutoff=0.0)
+                found[pattern] = f"it wrote {', '.join(near)}" if near else "it wrote no file in the tree"
         return found
-
-    def _instead(self, pattern: str, there: Sequence[Path], wrote: Sequence[str]) -> str:
-        if there:
-            return f"{there[0].relative_to(self._root).as_posix()} is there, and was not written"
-        near = difflib.get_close_matches(pattern, wrote, n=3, cutoff=0.0)
-        if near:
-            return f"it wrote {', '.join(near)}"
-        names = [path.relative_to(self._root).as_posix() for path in self._root.glob("*")]
-        near = difflib.get_close_matches(pattern, names, n=3, cutoff=0.4)
-        return f"there is {', '.join(near)}" if near else "it wrote no file in the tree"
 
     def _stamps(self) -> Iterator[tuple[Path, _Stamp]]:
         for pattern in self._globs:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Set
 from pathlib import Path
 
 import xxhash
 
+from golden.record.git import files_of
 from golden.trace.errors import UnusableInput
 
 _PYTHON = ".py"
@@ -46,22 +46,13 @@ class Tree:
 
 def _stamps(root: Path) -> _Stamps:
     found: _Stamps = {}
-    for path in {*_kept_by_git(root), *_python(root)}:
+    for path in {*(root / name for name in files_of(root, untracked=False) or ()), *_python(root)}:
         try:
             stat = path.stat()
         except OSError:
             continue
         found[path] = stat.st_mtime_ns, stat.st_size
     return found
-
-
-def _kept_by_git(root: Path) -> Iterator[Path]:
-    command = ["git", "-C", str(root), "ls-files", "-z", "--", "."]
-    try:
-        listed = subprocess.run(command, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return
-    yield from (root / os.fsdecode(name) for name in listed.split(b"\0") if name)
 
 
 def _python(root: Path) -> Iterator[Path]:

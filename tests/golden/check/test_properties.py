@@ -158,7 +158,6 @@ def test_variant_as_a_run_of_its_own(plain: Project) -> None:
         ('[variants.a]\nafter = "b"\n', "variants.a.after: no variant called b (there: a)"),
         ('[variants.a]\nafter = "b"\n[variants.b]\nafter = "a"\n', "variants.a: runs after itself"),
         ('[same.x]\nsays = "x"\nvariants = ["a"]\n', "same.x: no variant called a (there: none)"),
-        (AGAIN + 'of = "b"\n', "same.repeats: no variant called b (there: again)"),
         (AGAIN + "every = 1\n", "unknown key same.repeats.every"),
         (AGAIN.replace('"events"', '"pixels"'), "same.repeats.what.0: Input should be 'events', 'counts'"),
         (AGAIN + 'env = "all"\n', "same.repeats.env: say the number of an env, or"),
