@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -56,7 +56,7 @@ class _Place:
 
 
 def mistakes(
-    path: str, data: bytes, kinds: tuple[Operator, ...] = ()
+    path: str, data: bytes, kinds: Sequence[Operator] = ()
 ) -> Iterator[tuple[Mistake, frozenset[int]]]:
     """All that operators make of a file, each with the lines of which one must run for it to show.
 
@@ -98,7 +98,7 @@ def mistakes(
 
 
 def _walk(
-    source: Source, kinds: tuple[Operator, ...], code: frozenset[int]
+    source: Source, kinds: Sequence[Operator], code: frozenset[int]
 ) -> Iterator[tuple[_Place, Operator, Edit]]:
     waiting: list[tuple[cst.CSTNode, _Place]] = [(source.module, _Place(1, 1, frozenset(), ()))]
     while waiting:

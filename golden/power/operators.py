@@ -1,21 +1,18 @@
-"""The operators: the kinds of mutants, each with its cases."""
+"""The operators: the kinds of mutants, each with its cases. An edit keeps every line where it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import pairwise
 
 import libcst as cst
+from libcst import matchers as m
 
-from golden.power import plants
 from golden.power.source import Edit, Source
 
-
-class Plant(Protocol):
-    """Yields the edits that an operator makes at one node."""
-
-    def __call__(self, node: cst.CSTNode, source: Source) -> Iterator[Edit]: ...
+# Yields the edits that an operator makes at one node.
+Plant = Callable[[cst.CSTNode, Source], Iterator[Edit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,230 +29,462 @@ class Operator:
     leaves: tuple[str, ...]
 
 
-OPERATORS = (
-    Operator(
-        "arguments",
-        "two neighbouring arguments swapped",
-        plants.arguments,
-        makes=(
-            ("f(a, b)\n", "f(b, a)\n"),
-            ("f(x.a, x.b, 1)\n", "f(x.b, x.a, 1)\n"),
-            ("f(old=a, new=b)\n", "f(old=b, new=a)\n"),
-        ),
-        leaves=("f(a, a)\n", "f(*a, b)\n", "f(a, 1)\n", "isinstance(a, B)\n", "f(a, key=b)\n"),
+OPERATORS: list[Operator] = []
+
+
+def _operator(
+    what: str, *, makes: tuple[tuple[str, str], ...], leaves: tuple[str, ...]
+) -> Callable[[Plant], Plant]:
+    """Add a function to the operators, under its name."""
+
+    def add(plant: Plant) -> Plant:
+        OPERATORS.append(Operator(plant.__name__, what, plant, makes, leaves))
+        return plant
+
+    return add
+
+
+def _renamed(node: cst.CSTNode, source: Source, names: Mapping[str, str]) -> Iterator[Edit]:
+    """The other method, where a table has the one that is called."""
+    match node:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=name) as method)) if name in names:
+            yield source.replace(method, names[name])
+
+
+_REFERENCES = (cst.Name, cst.Attribute, cst.Subscript)
+
+_TYPED = ("isinstance", "issubclass", "getattr", "hasattr", "setattr", "print")
+
+
+@_operator(
+    "two neighbouring arguments swapped",
+    makes=(
+        ("f(a, b)\n", "f(b, a)\n"),
+        ("f(x.a, x.b, 1)\n", "f(x.b, x.a, 1)\n"),
+        ("f(old=a, new=b)\n", "f(old=b, new=a)\n"),
     ),
-    Operator(
-        "arithmetic",
-        "plus for minus, times for divided by, a sum overwritten",
-        plants.arithmetic,
-        makes=(
-            ("x = a + b\n", "x = a - b\n"),
-            ("x = a - b\n", "x = a + b\n"),
-            ("x = a * b\n", "x = a / b\n"),
-            ("x = a / b\n", "x = a * b\n"),
-            ("x = a // b\n", "x = a / b\n"),
-            ("x = a ** b\n", "x = a * b\n"),
-            ("x = -a\n", "x = +a\n"),
-            ("total += loss\n", "total = loss\n"),
-            ("total -= loss\n", "total += loss\n"),
-        ),
-        # Texts and lists are joined, not added.
-        leaves=("x = 'a' + b\n", "x = a + [b]\n", "x = f'{a}' + b\n", "text += 'a'\n", "x = a[-1]\n"),
+    leaves=("f(a, a)\n", "f(*a, b)\n", "f(a, 1)\n", "isinstance(a, B)\n", "f(a, key=b)\n"),
+)
+def arguments(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """Each pair of neighbours that are names, given in the same way."""
+    if not isinstance(node, cst.Call) or source.text(node.func) in _TYPED:
+        return
+    for first, second in pairwise(node.args):
+        alike = (first.keyword is None) == (second.keyword is None) and not first.star and not second.star
+        names = isinstance(first.value, _REFERENCES) and isinstance(second.value, _REFERENCES)
+        if alike and names and source.text(first.value) != source.text(second.value):
+            yield source.swap(first.value, second.value)
+
+
+_ARITHMETIC: dict[type[cst.CSTNode], tuple[str, str]] = {
+    cst.Add: ("+", "-"),
+    cst.Subtract: ("-", "+"),
+    cst.Multiply: ("*", "/"),
+    cst.Divide: ("/", "*"),
+    cst.FloorDivide: ("//", "/"),
+    cst.Power: ("**", "*"),
+    cst.AddAssign: ("+=", "="),
+    cst.SubtractAssign: ("-=", "+="),
+    cst.MultiplyAssign: ("*=", "="),
+    cst.DivideAssign: ("/=", "="),
+}
+
+_JOINED = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.List, cst.Tuple, cst.Dict)
+
+
+@_operator(
+    "plus for minus, times for divided by, a sum overwritten",
+    makes=(
+        ("x = a + b\n", "x = a - b\n"),
+        ("x = a - b\n", "x = a + b\n"),
+        ("x = a * b\n", "x = a / b\n"),
+        ("x = a / b\n", "x = a * b\n"),
+        ("x = a // b\n", "x = a / b\n"),
+        ("x = a ** b\n", "x = a * b\n"),
+        ("x = -a\n", "x = +a\n"),
+        ("total += loss\n", "total = loss\n"),
+        ("total -= loss\n", "total += loss\n"),
     ),
-    Operator(
-        "clone",
-        "a clone left out: two names for one tensor",
-        plants.clone,
-        makes=(
-            ("y = (a + b).clone()\n", "y = (a + b)\n"),
-            ("y = x.clone()\n", "y = x\n"),
-            ("state = {k: v.clone() for k in v}\n", "state = {k: v for k in v}\n"),
-        ),
-        leaves=("y = repository.clone(url)\n", "y = clone(x)\n"),
+    # Texts and lists are joined, not added.
+    leaves=("x = 'a' + b\n", "x = a + [b]\n", "x = f'{a}' + b\n", "text += 'a'\n", "x = a[-1]\n"),
+)
+def arithmetic(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The other operator."""
+    if isinstance(node, cst.BinaryOperation):
+        if not isinstance(node.left, _JOINED) and not isinstance(node.right, _JOINED):
+            yield from source.exchanged(node.operator, _ARITHMETIC)
+    elif isinstance(node, cst.AugAssign):
+        if not isinstance(node.value, _JOINED):
+            yield from source.exchanged(node.operator, _ARITHMETIC)
+    elif isinstance(node, cst.Minus) and not _of_number(node, source):
+        yield source.token(node, "-", "+")
+
+
+def _of_number(node: cst.Minus, source: Source) -> bool:
+    operation = source.parent(node)
+    return isinstance(operation, cst.UnaryOperation) and isinstance(operation.expression, cst.Integer)
+
+
+@_operator(
+    "a clone or a detach left out: two names for one tensor, gradients where none should flow",
+    makes=(
+        ("y = (a + b).clone()\n", "y = (a + b)\n"),
+        ("state = {k: v.clone() for k in v}\n", "state = {k: v for k in v}\n"),
+        ("y = net(x.detach(), a).detach().cpu()\n", "y = net(x.detach(), a).cpu()\n"),
     ),
-    Operator(
-        "comparison",
-        "a comparison off by one, or the opposite",
-        plants.comparison,
-        makes=(
-            ("ok = a < b\n", "ok = a <= b\n"),
-            ("ok = a <= b\n", "ok = a < b\n"),
-            ("ok = 0 < (a) > b\n", "ok = 0 < (a) >= b\n"),
-            ("ok = a == b\n", "ok = a != b\n"),
-            ("ok = a is None\n", "ok = a is not None\n"),
-            ("ok = a in b\n", "ok = a not in b\n"),
-        ),
-        leaves=('if __name__ == "__main__":\n    pass\n', "assert a < b\n"),
+    leaves=("y = repository.clone(url)\n", "y = clone(x)\n", "y = x.detach_()\n"),
+)
+def copy(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """What it is called on, alone."""
+    match node:
+        case cst.Call(func=cst.Attribute(dot=dot, attr=cst.Name(value="clone" | "detach")), args=[]):
+            yield Edit(source.span(dot)[0], source.span(node)[1], b"")
+
+
+_COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
+    cst.LessThan: ("<", "<="),
+    cst.LessThanEqual: ("<=", "<"),
+    cst.GreaterThan: (">", ">="),
+    cst.GreaterThanEqual: (">=", ">"),
+    cst.Equal: ("==", "!="),
+    cst.NotEqual: ("!=", "=="),
+    cst.Is: ("is", "is not"),
+    cst.In: ("in", "not in"),
+}
+
+
+@_operator(
+    "a comparison off by one, or the opposite",
+    makes=(
+        ("ok = a < b\n", "ok = a <= b\n"),
+        ("ok = a <= b\n", "ok = a < b\n"),
+        ("ok = 0 < (a) > b\n", "ok = 0 < (a) >= b\n"),
+        ("ok = a == b\n", "ok = a != b\n"),
+        ("ok = a is None\n", "ok = a is not None\n"),
+        ("ok = a in b\n", "ok = a not in b\n"),
     ),
-    Operator(
-        "condition",
-        "a condition negated, or joined by the other of and/or",
-        plants.condition,
-        makes=(
-            ("if ready:\n    go()\n", "if not (ready):\n    go()\n"),
-            ("if not ready:\n    go()\n", "if ready:\n    go()\n"),
-            ("x = a if best else b\n", "x = a if not (best) else b\n"),
-            ("ok = a and b\n", "ok = a or b\n"),
-            ("ok = a or b\n", "ok = a and b\n"),
-        ),
-        # The operator of comparisons negates these; a loop that never ends shows nothing.
-        leaves=("if a == b:\n    go()\n", "while busy:\n    go()\n", "assert ready\n"),
+    leaves=('if __name__ == "__main__":\n    pass\n', "assert a < b\n"),
+)
+def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The other operator."""
+    yield from source.exchanged(node, _COMPARISONS)
+    if isinstance(node, cst.IsNot | cst.NotIn):
+        yield source.replace(node, "is" if isinstance(node, cst.IsNot) else "in")
+
+
+@_operator(
+    "a condition negated, or joined by the other of and/or",
+    makes=(
+        ("if ready:\n    go()\n", "if not (ready):\n    go()\n"),
+        ("if not ready:\n    go()\n", "if ready:\n    go()\n"),
+        ("x = a if best else b\n", "x = a if not (best) else b\n"),
+        ("ok = a and b\n", "ok = a or b\n"),
+        ("ok = a or b\n", "ok = a and b\n"),
     ),
-    Operator(
-        "constant",
-        "an integer off by one, a fraction doubled, a flag turned",
-        plants.constant,
-        makes=(
-            ("n = 3\n", "n = 4\n"),
-            ("x = h[:-1]\n", "x = h[:-2]\n"),
-            ("lr = 0.1\n", "lr = 0.2\n"),
-            ("eps = 1e-8\n", "eps = 2e-08\n"),
-            ("gain = 0.0\n", "gain = 1.0\n"),
-            ("fit(shuffle=True)\n", "fit(shuffle=False)\n"),
-        ),
-        leaves=("name = 'a'\n", "x: list[3]\n", "from a import b\n", "mask = 0xFF\n"),
+    # The operator of comparisons negates these; a loop that never ends shows nothing.
+    leaves=("if a == b:\n    go()\n", "while busy:\n    go()\n", "assert ready\n"),
+)
+def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The negation of a test, the other connective."""
+    if isinstance(node, cst.And):
+        yield source.token(node, "and", "or")
+    elif isinstance(node, cst.Or):
+        yield source.token(node, "or", "and")
+    elif isinstance(node, cst.If | cst.IfExp):
+        test = node.test
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            yield source.replace(test, source.text(test.expression))
+        elif not isinstance(test, cst.Comparison | cst.BooleanOperation):
+            yield source.replace(test, f"not ({source.text(test)})")
+
+
+@_operator(
+    "an integer off by one, a fraction doubled, a flag turned",
+    makes=(
+        ("n = 3\n", "n = 4\n"),
+        ("x = h[:-1]\n", "x = h[:-2]\n"),
+        ("lr = 0.1\n", "lr = 0.2\n"),
+        ("eps = 1e-8\n", "eps = 2e-08\n"),
+        ("gain = 0.0\n", "gain = 1.0\n"),
+        ("fit(shuffle=True)\n", "fit(shuffle=False)\n"),
     ),
-    Operator(
-        "default",
-        "a keyword argument left out: the default instead of the value",
-        plants.default,
-        makes=(
-            ("f(a, lr=x)\n", "f(a)\n"),
-            ("f(lr=x)\n", "f()\n"),
-            ("f(lr=x, momentum=y)\n", "f(momentum=y)\n"),
-            ("f(lr=x, momentum=y)\n", "f(lr=x)\n"),
-        ),
-        leaves=("f(a)\n", "f(**a)\n", "dict(a=b)\n", "replace(a, b=c)\n"),
+    leaves=("name = 'a'\n", "x: list[3]\n", "from a import b\n", "mask = 0xFF\n"),
+)
+def constant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The neighbour of a number, the other flag."""
+    if isinstance(node, cst.Integer) and node.value.isdecimal():
+        yield source.replace(node, str(int(node.value) + 1))
+    elif isinstance(node, cst.Float):
+        value = float(node.value)
+        yield source.replace(node, repr(value * 2 if value else 1.0))
+    elif isinstance(node, cst.Name) and node.value in ("True", "False"):
+        yield source.replace(node, str(node.value == "False"))
+
+
+# Of these a keyword is a part, not an option.
+_KEYWORDS_ARE_PARTS = ("dict", "replace")
+
+
+@_operator(
+    "a keyword argument left out: the default instead of the value",
+    makes=(
+        ("f(a, lr=x)\n", "f(a)\n"),
+        ("f(lr=x)\n", "f()\n"),
+        ("f(lr=x, momentum=y)\n", "f(momentum=y)\n"),
+        ("f(lr=x, momentum=y)\n", "f(lr=x)\n"),
     ),
-    Operator(
-        "detach",
-        "a detach left out: gradients flow where none should",
-        plants.detach,
-        makes=(
-            ("y = (a + b).detach()\n", "y = (a + b)\n"),
-            ("y = x.detach()\n", "y = x\n"),
-            ("y = net(x.detach(), a).detach().cpu()\n", "y = net(x.detach(), a).cpu()\n"),
-        ),
-        leaves=("y = detach(x)\n", "y = x.detach_()\n"),
+    leaves=("f(a)\n", "f(**a)\n", "dict(a=b)\n", "replace(a, b=c)\n"),
+)
+def default(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The call without each of its keywords in turn, if it has few: those of many are mostly required."""
+    if not isinstance(node, cst.Call) or source.text(node.func).rpartition(".")[2] in _KEYWORDS_ARE_PARTS:
+        return
+    for position, argument in enumerate(node.args):
+        if argument.keyword is not None:
+            yield _without(node.args, position, source)
+
+
+def _without(arguments: Sequence[cst.Arg], position: int, source: Source) -> Edit:
+    start, end = source.span(arguments[position])
+    if position + 1 < len(arguments):
+        end = source.span(arguments[position + 1])[0]
+    elif position:
+        start = source.span(arguments[position - 1])[1]
+    left_out = source.data[start:end]
+    return Edit(start, end, b"\n" * left_out.count(b"\n"))
+
+
+@_operator(
+    "a call for its effect left out",
+    makes=(
+        ("optimizer.zero_grad()\n", "pass\n"),
+        ("for x in y:\n    log.append(x)\n", "for x in y:\n    pass\n"),
     ),
-    Operator(
-        "dropped_call",
-        "a call for its effect left out",
-        plants.dropped_call,
-        makes=(
-            ("optimizer.zero_grad()\n", "pass\n"),
-            ("for x in y:\n    log.append(x)\n", "for x in y:\n    pass\n"),
-            ("fit(a,\n    b)\n", "pass\n\n"),
-        ),
-        leaves=("x = f()\n", "'text'\n", "yield f()\n", "super().__init__()\n"),
+    leaves=("x = f()\n", "'text'\n", "yield f()\n", "super().__init__()\n"),
+)
+def dropped_call(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """Nothing in place of the call; as many lines as before."""
+    if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
+        text = source.text(node)
+        if not text.startswith("super()"):
+            first, last = source.lines(node)
+            if first == last:
+                yield source.replace(node, "pass")
+
+
+_RANGE = m.Call(func=m.Name("range"))
+
+
+@_operator(
+    "a loop without its last round; break for continue, and the other way round",
+    makes=(
+        ("for i in range(n):\n    f(i)\n", "for i in range((n) - 1):\n    f(i)\n"),
+        ("for i in range(1, n):\n    f(i)\n", "for i in range(1, (n) - 1):\n    f(i)\n"),
+        ("for i in x:\n    break\n", "for i in x:\n    continue\n"),
+        ("for i in x:\n    continue\n", "for i in x:\n    break\n"),
     ),
-    Operator(
-        "loop",
-        "a loop without its last round; break for continue, and the other way round",
-        plants.loop,
-        makes=(
-            ("for i in range(n):\n    f(i)\n", "for i in range((n) - 1):\n    f(i)\n"),
-            ("for i in range(1, n):\n    f(i)\n", "for i in range(1, (n) - 1):\n    f(i)\n"),
-            ("for i in x:\n    break\n", "for i in x:\n    continue\n"),
-            ("for i in x:\n    continue\n", "for i in x:\n    break\n"),
-        ),
-        # Numbers are the operator of constants', and a while loop might never end.
-        leaves=("for i in range(3):\n    f(i)\n", "while True:\n    break\n", "for i in x:\n    f(i)\n"),
+    # Numbers are the operator of constants', and a while loop might never end.
+    leaves=("for i in range(3):\n    f(i)\n", "while True:\n    break\n", "for i in x:\n    f(i)\n"),
+)
+def loop(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The bound of a range less one, the other jump."""
+    if isinstance(node, cst.Call) and m.matches(node, _RANGE) and 1 <= len(node.args) <= 2:
+        bound = node.args[-1].value
+        if not isinstance(bound, cst.Integer) and not node.args[-1].star:
+            yield source.replace(bound, f"({source.text(bound)}) - 1")
+    elif isinstance(node, cst.Break | cst.Continue) and _in_for(node, source):
+        yield source.replace(node, "continue" if isinstance(node, cst.Break) else "break")
+
+
+def _in_for(node: cst.CSTNode, source: Source) -> bool:
+    parent = source.parent(node)
+    while parent is not None and not isinstance(parent, cst.While | cst.FunctionDef):
+        if isinstance(parent, cst.For):
+            return True
+        parent = source.parent(parent)
+    return False
+
+
+@_operator(
+    "train for eval, eval for train",
+    makes=(
+        ("model.eval()\n", "model.train()\n"),
+        ("self.net.train()\n", "self.net.eval()\n"),
     ),
-    Operator(
-        "mode",
-        "train for eval, eval for train",
-        plants.mode,
-        makes=(
-            ("model.eval()\n", "model.train()\n"),
-            ("self.net.train()\n", "self.net.eval()\n"),
-            ("self.net.train(mode)\n", "self.net.train(not (mode))\n"),
-        ),
-        leaves=(
-            "eval('x')\n",
-            "train()\n",
-            "df.eval('a + b')\n",
-            "trainer.train(a, b)\n",
-            "model.train(True)\n",
-        ),
+    leaves=("eval('x')\n", "train()\n", "df.eval('a + b')\n", "trainer.train(a, b)\n", "model.train(True)\n"),
+)
+def mode(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The other mode."""
+    if isinstance(node, cst.Call) and not node.args:
+        yield from _renamed(node, source, {"train": "eval", "eval": "train"})
+
+
+@_operator(
+    "no_grad or inference_mode dropped",
+    makes=(
+        ("with torch.no_grad():\n    f()\n", "with torch.enable_grad():\n    f()\n"),
+        ("@torch.inference_mode()\ndef f(): pass\n", "@torch.enable_grad()\ndef f(): pass\n"),
     ),
-    Operator(
-        "no_grad",
-        "no_grad or inference_mode dropped",
-        plants.no_grad,
-        makes=(
-            ("with torch.no_grad():\n    f()\n", "with torch.enable_grad():\n    f()\n"),
-            ("@torch.inference_mode()\ndef f(): pass\n", "@torch.enable_grad()\ndef f(): pass\n"),
-        ),
-        leaves=("with torch.autocast('cpu'):\n    f()\n", "from torch import no_grad\n", "torch.no_grad\n"),
+    leaves=("with torch.autocast('cpu'):\n    f()\n", "from torch import no_grad\n", "torch.no_grad\n"),
+)
+def no_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The context that does the opposite."""
+    if isinstance(node, cst.Call) and not node.args:
+        yield from _renamed(node, source, dict.fromkeys(("no_grad", "inference_mode"), "enable_grad"))
+
+
+@_operator(
+    "two neighbouring statements that depend on each other, swapped",
+    makes=(
+        ("loss.backward()\noptimizer.step()\n", "optimizer.step()\nloss.backward()\n"),
+        ("old = new\nnew = f(old)\n", "new = f(old)\nold = new\n"),
+        ("a()\n# why\nb()\n", "b()\n# why\na()\n"),
     ),
-    Operator(
-        "order",
-        "two neighbouring statements that depend on each other, swapped",
-        plants.order,
-        makes=(
-            ("loss.backward()\noptimizer.step()\n", "optimizer.step()\nloss.backward()\n"),
-            ("old = new\nnew = f(old)\n", "new = f(old)\nold = new\n"),
-            ("a()\n# why\nb()\n", "b()\n# why\na()\n"),
-        ),
-        # Independent statements; a definition can't come after its use; what spans lines would move others.
-        leaves=(
-            "a = 1\nb = 2\n",
-            "a = x.y\nb = f(z)\n",
-            "import a\na.b()\n",
-            "a()\nreturn b()\n",
-            "a(\n    1)\nb()\n",
-        ),
-    ),
-    Operator(
-        "reduction",
-        "mean for sum, max for min, and the other way round",
-        plants.reduction,
-        makes=(
-            ("loss = x.mean()\n", "loss = x.sum()\n"),
-            ("loss = torch.sum(x)\n", "loss = torch.mean(x)\n"),
-            ("n = max(a, b)\n", "n = min(a, b)\n"),
-            ("best = x.argmin()\n", "best = x.argmax()\n"),
-            ("x.clamp(min=0)\n", "x.clamp(max=0)\n"),
-            ("f(x, reduction='mean')\n", "f(x, reduction='sum')\n"),
-        ),
-        leaves=("n = sum(x)\n", "mean = 3\n", "from a import mean\n", "n = x.maximum\n"),
-    ),
-    Operator(
-        "stale",
-        "an assignment left out: the variable keeps what it had",
-        plants.stale,
-        makes=(
-            ("x = x.relu()\n", "pass\n"),
-            ("best = 0\nfor s in scores:\n    best = s\n", "best = 0\nfor s in scores:\n    pass\n"),
-            ("self.steps = 0\n", "pass\n"),
-        ),
-        # Without the first one there is no such name.
-        leaves=("x = f(y)\n", "a, b = f(c)\n", "def f():\n    global x\n"),
-    ),
-    Operator(
-        "swallowed",
-        "an exception swallowed",
-        plants.swallowed,
-        makes=(
-            ("if bad:\n    raise ValueError(x)\n", "if bad:\n    pass\n"),
-            (
-                "try:\n    f()\nexcept E:\n    g()\n    raise\n",
-                "try:\n    f()\nexcept E:\n    g()\n    pass\n",
-            ),
-        ),
-        leaves=("try:\n    f()\nexcept E:\n    pass\n", "def f():\n    raise NotImplementedError\n"),
-    ),
-    Operator(
-        "zero_grad",
-        "gradients cleared after the backward pass instead of before it",
-        plants.zero_grad,
-        makes=(
-            (
-                "o.zero_grad()\nl = f(x)\nl.backward()\no.step()\n",
-                "pass\nl = f(x)\nl.backward(); o.zero_grad()\no.step()\n",
-            ),
-        ),
-        leaves=("o.step()\no.zero_grad()\n", "l.backward()\n"),
+    # Independent statements; a definition can't come after its use; what spans lines would move others.
+    leaves=(
+        "a = 1\nb = 2\n",
+        "a = x.y\nb = f(z)\n",
+        "import a\na.b()\n",
+        "a()\nreturn b()\n",
+        "a(\n    1)\nb()\n",
     ),
 )
+def order(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """Each pair of neighbours of a block that does something with what the other does."""
+    if not isinstance(node, cst.IndentedBlock | cst.Module):
+        return
+    body: Sequence[cst.CSTNode] = node.body
+    for first, second in pairwise(body):
+        if all(_plain(each, source) for each in (first, second)) and _depend(first, second):
+            yield source.swap(first, second)
+
+
+def _plain(node: cst.CSTNode, source: Source) -> bool:
+    if not isinstance(node, cst.SimpleStatementLine) or len(node.body) > 1:
+        return False
+    first, last = source.lines(node)
+    only = node.body[0]
+    stays = isinstance(only, cst.Assign | cst.AugAssign) or m.matches(only, m.Expr(value=m.Call()))
+    return stays and first == last
+
+
+def _depend(first: cst.CSTNode, second: cst.CSTNode) -> bool:
+    if _calls(first) and _calls(second):
+        return True
+    return bool(_bound(first) & _names(second) or _bound(second) & _names(first))
+
+
+def _calls(node: cst.CSTNode) -> bool:
+    return bool(m.findall(node, m.Call()))
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {found.value for found in m.findall(node, m.Name()) if isinstance(found, cst.Name)}
+
+
+def _bound(node: cst.CSTNode) -> set[str]:
+    found = set[str]()
+    for target in m.findall(node, m.AssignTarget()):
+        found |= _names(target)
+    for changed in m.findall(node, m.AugAssign()):
+        assert isinstance(changed, cst.AugAssign)
+        found |= _names(changed.target)
+    return found
+
+
+_EXCHANGED = (("mean", "sum"), ("max", "min"), ("amax", "amin"), ("argmax", "argmin"), ("any", "all"))
+_OTHER_REDUCTION = {one: other for pair in _EXCHANGED for one, other in (pair, pair[::-1])}
+
+
+@_operator(
+    "mean for sum, max for min, and the other way round",
+    makes=(
+        ("loss = x.mean()\n", "loss = x.sum()\n"),
+        ("loss = torch.sum(x)\n", "loss = torch.mean(x)\n"),
+        ("n = max(a, b)\n", "n = min(a, b)\n"),
+        ("best = x.argmin()\n", "best = x.argmax()\n"),
+        ("f(x, reduction='mean')\n", "f(x, reduction='sum')\n"),
+    ),
+    leaves=("n = sum(x)\n", "mean = 3\n", "from a import mean\n", "n = x.maximum\n"),
+)
+def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The other one."""
+    yield from _renamed(node, source, _OTHER_REDUCTION)
+    match node:
+        case cst.Call(func=cst.Name(value=name) as function) if name in ("max", "min", "any", "all"):
+            yield source.replace(function, _OTHER_REDUCTION[name])
+        case cst.Arg(keyword=cst.Name(value="reduction"), value=cst.SimpleString() as text):
+            value = text.evaluated_value
+            if isinstance(value, str) and value in _OTHER_REDUCTION:
+                yield source.replace(text, repr(_OTHER_REDUCTION[value]))
+
+
+@_operator(
+    "an assignment left out: the variable keeps what it had",
+    makes=(
+        ("x = x.relu()\n", "pass\n"),
+        ("self.steps = 0\n", "pass\n"),
+    ),
+    # Without the first one there is no such name.
+    leaves=("x = f(y)\n", "a, b = f(c)\n", "def f():\n    global x\n"),
+)
+def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """Nothing in place of an assignment to a name that has a value by then."""
+    if not isinstance(node, cst.Assign) or len(node.targets) != 1:
+        return
+    first, last = source.lines(node)
+    target = node.targets[0].target
+    keeps = isinstance(target, cst.Name) and m.findall(node.value, m.Name(target.value))
+    if first == last and (isinstance(target, cst.Attribute) or keeps):
+        yield source.replace(node, "pass")
+
+
+@_operator(
+    "an exception swallowed",
+    makes=(
+        ("if bad:\n    raise ValueError(x)\n", "if bad:\n    pass\n"),
+        (
+            "try:\n    f()\nexcept E:\n    g()\n    raise\n",
+            "try:\n    f()\nexcept E:\n    g()\n    pass\n",
+        ),
+    ),
+    leaves=("try:\n    f()\nexcept E:\n    pass\n", "def f():\n    raise NotImplementedError\n"),
+)
+def swallowed(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """Nothing in place of what raises; as many lines as before."""
+    if isinstance(node, cst.Raise) and not source.text(node).startswith("raise NotImplementedError"):
+        first, last = source.lines(node)
+        yield source.replace(node, "pass" + "\n" * (last - first))
+
+
+_CLEARS = m.SimpleStatementLine(body=[m.Expr(value=m.Call(func=m.Attribute(attr=m.Name("zero_grad"))))])
+
+_BACKWARD = m.Call(func=m.Attribute(attr=m.Name("backward")))
+
+
+@_operator(
+    "gradients cleared after the backward pass instead of before it",
+    makes=(
+        (
+            "o.zero_grad()\nl = f(x)\nl.backward()\no.step()\n",
+            "pass\nl = f(x)\nl.backward(); o.zero_grad()\no.step()\n",
+        ),
+    ),
+    leaves=("o.step()\no.zero_grad()\n", "l.backward()\n"),
+)
+def zero_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
+    """The statement that clears, moved behind the next one of its block that goes backward."""
+    if not isinstance(node, cst.IndentedBlock | cst.Module):
+        return
+    body: Sequence[cst.CSTNode] = node.body
+    for position, line in enumerate(body):
+        if not m.matches(line, _CLEARS):
+            continue
+        for later in body[position + 1 :]:
+            if isinstance(later, cst.SimpleStatementLine) and m.findall(later, _BACKWARD):
+                start, end = source.span(line)
+                stop = source.span(later)[1]
+                cleared = source.data[start:end]
+                if b"\n" not in cleared:
+                    yield Edit(start, stop, b"pass" + source.data[end:stop] + b"; " + cleared)
+                break

@@ -74,12 +74,6 @@ class Source:
         """Another token in place of the one that a node begins with."""
         return self.replace(node, self.text(node).replace(old, new, 1))
 
-    def without_call(self, node: cst.CSTNode, method: str) -> Iterator[Edit]:
-        """What the method is called on, alone, where a node calls it with no argument."""
-        match node:
-            case cst.Call(func=cst.Attribute(dot=dot, attr=cst.Name(value=name)), args=[]) if name == method:
-                yield Edit(self.span(dot)[0], self.span(node)[1], b"")
-
     def exchanged(
         self, node: cst.CSTNode, tokens: Mapping[type[cst.CSTNode], tuple[str, str]]
     ) -> Iterator[Edit]:
