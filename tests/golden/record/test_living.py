@@ -17,7 +17,7 @@ from golden.compare import Different, Identical, compare
 from golden.compare.living import compare_living, paired
 from golden.compare.outcome import LivingState
 from golden.record.occasions import is_due
-from golden.trace.trace import Trace, load_trace
+from golden.trace.trace import Trace
 from tests.golden.project import Project
 
 PROGRAM = """
@@ -75,10 +75,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Trace]:
     (folder / "golden" / "runs").mkdir(parents=True)
     known: dict[tuple[str, ...], Trace] = {}
 
-    def record(before_file: str = "", last: str = "", run: str = RUN) -> Trace:
-        key = (before_file, last, run)
+    def record(before_file: str = "", last: str = "") -> Trace:
+        key = (before_file, last)
         if key not in known:
-            (folder / "golden" / "runs" / "train.toml").write_text(run)
+            (folder / "golden" / "runs" / "train.toml").write_text(RUN)
             text = PROGRAM.replace("# BEFORE FILE", before_file).replace("# LAST", last)
             (folder / "train.py").write_text(text)
             known[key] = record_run(find_run("train", folder), root=folder, out=folder / str(len(known)))
@@ -176,17 +176,6 @@ def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[.
     )
     found = compare(recorded(), broken)
     assert "modules and own generators (TypeError as they were looked at)" in found.compared.uncompared
-
-
-@pytest.mark.slow
-def test_a_run_repeats_and_kinds_are_switched_off_by_name(recorded: Callable[..., Trace]) -> None:
-    again = load_trace(recorded().folder)
-    assert compare(recorded(), again).code == 0
-    off = RUN + '[observe]\nwithout = ["modules", "generators"]\n'
-    found = compare(recorded(run=off), recorded(last="target[0].bias.data.add_(1)", run=off))
-    assert isinstance(found, Identical)
-    assert found.compared.living == 0
-    assert {"modules", "generators"} <= {*found.compared.uncompared}
 
 
 @pytest.mark.slow
