@@ -6,23 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from esper_harness.report.findings import Case, Outcome, Suite
 from esper_harness.report.junit import junit_text
-from golden.compare.outcome import (
-    CallChange,
-    Divergence,
-    EventChange,
-    FinalState,
-    LivingState,
-    NotComparable,
-    OutputChange,
-    ProcessCount,
-    RandomState,
-    ReadCount,
-    ReadValue,
-    Rows,
-    StepCount,
-    StepDivergence,
-    StepOrder,
-)
+from golden.compare import outcome
+from golden.compare.outcome import Divergence, NotComparable, Rows, StepDivergence
 from golden.reach.evidence import Evidence
 from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
@@ -31,6 +16,19 @@ from golden.report.text import KIND_TITLES, describe, gaps, placed, render
 from golden.trace.errors import ExitCode
 
 _SHOWN = 20
+_TITLES: Mapping[type, str] = {
+    outcome.EventChange: "events",
+    outcome.ReadCount: "host reads",
+    outcome.StepCount: "steps",
+    outcome.StepOrder: "steps",
+    outcome.ProcessCount: "steps",
+    outcome.RandomState: "random state",
+    outcome.FinalState: "final state",
+    outcome.OutputChange: "output",
+    outcome.ReadValue: "values of host reads",
+    outcome.LivingState: "modules and own generators",
+    outcome.CallChange: "calls of other ranks",
+}
 _OUTCOMES: Mapping[ExitCode, Outcome] = {ExitCode.IDENTICAL: "passed", ExitCode.DIFFERENT: "failure"}
 
 
@@ -75,26 +73,9 @@ def _title(divergence: Divergence) -> str:
     match divergence:
         case StepDivergence(kinds=kinds):
             return KIND_TITLES[kinds[0].kind]
-        case EventChange():
-            return "events"
-        case ReadCount():
-            return "host reads"
-        case StepCount() | StepOrder() | ProcessCount():
-            return "steps"
-        case RandomState():
-            return "random state"
-        case FinalState():
-            return "final state"
         case Rows(part=part):
             return part
-        case OutputChange():
-            return "output"
-        case ReadValue():
-            return "values of host reads"
-        case LivingState():
-            return "modules and own generators"
-        case CallChange():
-            return "calls of other ranks"
+    return _TITLES[type(divergence)]
 
 
 def _reached(evidence: Evidence) -> Iterator[Case]:
