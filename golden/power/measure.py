@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from golden.power.mistakes import Mistake
-from golden.power.plan import NothingChanged, Plan, Request, Wanted, make_plan
+from golden.power.plan import NothingChanged, Plan, Request, make_plan
 from golden.power.result import Planted, Power, RunTold, told
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
@@ -43,8 +43,7 @@ def measure(
             if not files:
                 raise NothingChanged(f"no line of Python that can run was changed since {asked.base}")
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="golden-power-")))
-        wanted = Wanted(asked, files, touched, workers)
-        plan = make_plan(wanted, trees, out=scratch, notify=say)
+        plan = make_plan(asked, files, touched, trees, out=scratch, notify=say)
         begin(plan)
 
         def each(number: int, planted: Planted) -> None:
@@ -55,7 +54,7 @@ def measure(
 
 def _carry_out(plan: Plan, trees: Trees, *, out: Path, each: Callable[[int, Planted], None]) -> Power:
     """Plant what is planned. ``each`` is told how many are done, and what came of one."""
-    wanted, asked = plan.wanted, plan.wanted.asked
+    asked = plan.asked
     deadline = None if asked.minutes is None else time.monotonic() + asked.minutes * 60
 
     def one(mistake: Mistake) -> Planted | None:
@@ -67,7 +66,7 @@ def _carry_out(plan: Plan, trees: Trees, *, out: Path, each: Callable[[int, Plan
         return told(mistake, answers)
 
     found: dict[str, Planted] = {}
-    with ThreadPoolExecutor(max_workers=wanted.workers) as pool:
+    with ThreadPoolExecutor(max_workers=plan.workers) as pool:
         going = [pool.submit(one, mistake) for mistake in plan.drawn]
         try:
             for future in as_completed(going):

@@ -36,23 +36,6 @@ class Request:
     workers: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A request, of one tree.
-
-    Attributes:
-        asked: as it was asked.
-        files: where mistakes are planted.
-        touched: only in statements with one of these lines, by file; None for all.
-        workers: how many programs run at a time.
-    """
-
-    asked: Request
-    files: Sequence[str]
-    touched: Mapping[str, frozenset[int]] | None
-    workers: int
-
-
 class NothingChanged(NothingComparable):
     """A change has no statement in which a mistake can be planted, whether it runs or not."""
 
@@ -61,7 +44,8 @@ class NothingChanged(NothingComparable):
 class Plan:
     """What is to be done: the mistakes in order, how many make no other program, how long it should take."""
 
-    wanted: Wanted
+    asked: Request
+    workers: int
     references: Mapping[str, Reference]
     candidates: Candidates
     drawn: tuple[Mistake, ...]
@@ -69,39 +53,43 @@ class Plan:
     seconds: float
 
 
-def make_plan(wanted: Wanted, trees: Trees, *, out: Path, notify: Notify) -> Plan:
-    """Run the unchanged program, and draw. Raises `GoldenError`."""
-    asked = wanted.asked
-    found = references(
-        asked.runs,
-        trees,
-        wanted.files,
-        out=out,
-        workers=wanted.workers,
-        notify=notify,
-    )
+def make_plan(
+    asked: Request,
+    files: Sequence[str],
+    touched: Mapping[str, frozenset[int]] | None,
+    trees: Trees,
+    *,
+    out: Path,
+    notify: Notify,
+) -> Plan:
+    """Run the unchanged program, and draw from the mistakes in some files.
+
+    ``touched`` has the lines of which a statement must have one, by file; None for all. Raises `GoldenError`.
+    """
+    workers = len(trees.all)
+    found = references(asked.runs, trees, files, out=out, workers=workers, notify=notify)
     root = trees.all[0].root
-    possible = candidates(root, wanted.files, found, wanted.touched)
+    possible = candidates(root, files, found, touched)
     if not possible.found:
-        if wanted.touched is not None and not possible.unreached:
+        if touched is not None and not possible.unreached:
             raise NothingChanged(f"nothing that changed since {asked.base} can hold a mistake")
-        where = "changed lines of Python" if wanted.touched is not None else "lines"
+        where = "changed lines of Python" if touched is not None else "lines"
         raise NothingComparable(
             f"no mistake can be planted in {where} that these runs execute "
             f"({possible.unreached} on lines that none executes)"
         )
     by_name = {each.run.name: each for each in found}
-    return Plan(wanted, by_name, possible, *_draw(wanted, root, possible.found, by_name))
+    drawn = _draw(asked, workers, root, possible.found, by_name)
+    return Plan(asked, workers, by_name, possible, *drawn)
 
 
 def _draw(
-    wanted: Wanted, root: Path, found: Sequence[Mistake], by_name: Mapping[str, Reference]
+    asked: Request, workers: int, root: Path, found: Sequence[Mistake], by_name: Mapping[str, Reference]
 ) -> tuple[tuple[Mistake, ...], int, float]:
     """As many real ones as there is time for, if each is noticed by the shortest of its runs."""
     drawn: list[Mistake] = []
     equivalent, seconds = 0, 0.0
-    asked = wanted.asked
-    limit = None if asked.minutes is None else asked.minutes * 60 * wanted.workers
+    limit = None if asked.minutes is None else asked.minutes * 60 * workers
     for mistake, another in real(root, found):
         if not another:
             equivalent += 1
@@ -112,4 +100,4 @@ def _draw(
             break
         drawn.append(mistake)
         seconds += cost
-    return tuple(drawn), equivalent, seconds / wanted.workers
+    return tuple(drawn), equivalent, seconds / workers

@@ -20,7 +20,7 @@ def plan_lines(plan: Plan) -> list[str]:
         f"plan: {len(found.found):,} mutants in {_files(files)}, on lines that "
         f"{_runs(plan)} execute{'s' if len(plan.references) == 1 else ''}",
         f"  {how} are tried: about {len(drawn)} runs, "
-        f"{_minutes(plan.seconds)} with {plan.wanted.workers} at a time, more where several runs reach it",
+        f"{_minutes(plan.seconds)} with {plan.workers} at a time, more where several runs reach it",
     ]
     if plan.equivalent:
         lines.append(
