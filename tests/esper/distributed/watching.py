@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,18 +19,10 @@ Hosts = dict[str, list[str]]
 
 def state_of(env_state: HostState) -> str:
     """A digest of a host: weights, buffers, its optimizers' state, its random numbers."""
-    digest = hashlib.sha256()
+    content = io.BytesIO()
     optimizers = [optimizer.state_dict()["state"] for optimizer in env_state.optimizers]
-    for name, tensor in env_state.model.state_dict().items():
-        digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
-    for states in optimizers:
-        for place, state in states.items():
-            for name, value in state.items():
-                digest.update(
-                    f"{place} {name}".encode() + torch.as_tensor(value).contiguous().numpy().tobytes()
-                )
-    digest.update(env_state.data_generator.get_state().numpy().tobytes())
-    return digest.hexdigest()
+    torch.save([env_state.model.state_dict(), optimizers, env_state.data_generator.get_state()], content)
+    return hashlib.sha256(content.getvalue()).hexdigest()
 
 
 class Watch:

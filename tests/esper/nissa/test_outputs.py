@@ -87,15 +87,6 @@ def test_counts_and_order_do_not_depend_on_the_number_of_outputs(outputs: int) -
         assert [event.data.seed_id for event in output.events] == [str(number) for number in range(2_000)]
 
 
-def test_outputs_are_closed_and_detached_also_when_the_run_fails() -> None:
-    hub, output = TelemetryHub(), Collected()
-    with pytest.raises(RuntimeError), hub.attached(output):
-        raise RuntimeError
-    hub.emit(germinated(1))
-    assert output.closed
-    assert output.events == []
-
-
 def test_an_output_that_cannot_be_closed_does_not_keep_the_others_open() -> None:
     class Broken(Collected):
         def close(self) -> None:
@@ -166,14 +157,6 @@ def test_events_of_an_earlier_run_are_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         second.emit(germinated(2))
     assert [event.data.seed_id for event in read_events(tmp_path / "events.jsonl")] == ["1"]
-
-
-def test_a_resumed_run_adds_to_the_events_of_the_run_it_goes_on_from(tmp_path: Path) -> None:
-    for number in (1, 2):
-        output = JsonLinesOutput(tmp_path, append=True)
-        output.emit(germinated(number))
-        output.close()
-    assert [event.data.seed_id for event in read_events(tmp_path / "events.jsonl")] == ["1", "2"]
 
 
 def test_a_half_written_line_of_a_killed_run_is_not_glued_to_the_next(tmp_path: Path) -> None:

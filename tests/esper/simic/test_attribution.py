@@ -56,13 +56,6 @@ def test_the_last_epoch_compares_what_every_epoch_does_first_and_never_more_than
         )
 
 
-def test_an_exact_episode_draws_no_random_number() -> None:
-    generator = torch.Generator().manual_seed(1)
-    before = generator.get_state()
-    final_coalitions(SLOTS[:EXACT_LIMIT], generator)
-    assert torch.equal(generator.get_state(), before)
-
-
 def matrix(slots: tuple[str, ...], own: list[float], joint: float) -> CounterfactualMatrix:
     """Seeds that add `own` each, and any two of them `joint` on top."""
     coalitions = epoch_coalitions(slots)

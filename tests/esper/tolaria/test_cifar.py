@@ -30,12 +30,6 @@ def test_a_short_folder_is_read_in_file_order(make_cifar: MakeCifar) -> None:
     assert len(test_labels) == 3
 
 
-@pytest.mark.filterwarnings("ignore:.*checksums")
-def test_the_folder_of_the_batches_itself_is_accepted(make_cifar: MakeCifar) -> None:
-    images, *_ = read_cifar10(make_cifar(records=2) / "cifar-10-batches-py")
-    assert len(images) == 10
-
-
 def test_a_missing_batch_is_named(make_cifar: MakeCifar) -> None:
     with pytest.raises(InputError, match=r"no cifar-10-batches-py/test_batch in it"):
         read_cifar10(make_cifar(test_batch=None))
@@ -129,13 +123,6 @@ def test_the_bytes_are_these() -> None:
 def test_no_rounded_sine_is_near_a_half_so_that_every_libm_agrees() -> None:
     values = [127 * math.sin(2 * math.pi * step / 256) for step in range(256)]
     assert min(abs(abs(value) % 1 - 0.5) for value in values) > 1e-6
-
-
-def test_fewer_records_are_a_prefix() -> None:
-    few, few_labels = generate(10)
-    more, more_labels = generate(1_200)
-    np.testing.assert_array_equal(few, more[:10])
-    np.testing.assert_array_equal(few_labels, more_labels[:10])
 
 
 def test_the_folder_is_made_once_and_read_as_cifar10() -> None:

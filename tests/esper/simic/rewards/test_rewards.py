@@ -188,15 +188,6 @@ def test_only_shaped_and_escrow_pay_scaffolds(step: RewardInputs, credit: float)
 
 
 @given(steps())
-def test_only_escrow_keeps_accounts(step: RewardInputs) -> None:
-    for mode in RewardMode:
-        accounts = compute_reward(step, RewardConfig(mode=mode)).escrow
-        assert all(0.0 <= value <= 50.0 for value in accounts.values())
-        if mode is not RewardMode.ESCROW:
-            assert accounts == {}
-
-
-@given(steps())
 def test_rent_shock_and_operations_never_pay(step: RewardInputs) -> None:
     for parts in (
         compute_reward(step, RewardConfig()).components,
@@ -212,13 +203,6 @@ def test_loss_sees_losses_size_shock_and_the_operation(step: RewardInputs, other
     first, second = compute_loss_reward(step, config), compute_loss_reward(same, config)
     assert first == second
     assert abs(first.components["loss"]) <= 2.0
-
-
-def test_modes_that_pay_at_the_end_are_those_with_a_terminal_part() -> None:
-    for mode in RewardMode:
-        config = RewardConfig(mode=mode)
-        assert config.pays_at_end == ("terminal" in compute_reward(inputs(), config).components)
-    assert not RewardConfig(family=RewardFamily.LOSS).pays_at_end
 
 
 def test_the_document_lists_the_parts_of_every_mode_and_explains_them_all() -> None:
