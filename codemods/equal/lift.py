@@ -27,7 +27,7 @@ from codemods.equal.code import (
 )
 from codemods.program.imports import bound_name
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree, Use
-from codemods.program.source import Source, blocks_of, statements_in
+from codemods.program.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class _Nested:
             raise NotProven(f"{node.name} is no nested function", claim.place)
         self.outer, self.name = outer, self.scope.name
         key = self.outer, self.name
-        # Where something else binds the name too, it stays a variable, and its calls stay.
-        self.keeps_name = len(tree.binders.get(key, ())) > 1
-        self.calls: list[Use] = [] if self.keeps_name else tree.uses.get(key, [])
+        if len(tree.binders.get(key, ())) > 1:
+            raise NotProven(f"{node.name} is bound more than once", claim.place)
+        self.calls: list[Use] = tree.uses.get(key, [])
         self.owners = {name: tree.owner(self.scope, name) for name in claim.passed}
         for name, owner in self.owners.items():
             if owner.inside(self.scope):
@@ -207,7 +207,6 @@ class _Proof:
         calls: dict[str, NewCall] = {}
         for nested in self.nested:
             calls[nested.claim.names[None]] = nested.called
-        bind_names(old, {n.claim.place: n.claim.names[None] for n in self.nested if n.keeps_name})
         drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and place_of(s) in places)
         added = {(nested.claim.definition, nested.claim.names[None]) for nested in self.nested}
         if modules:
@@ -224,17 +223,6 @@ class _Proof:
         for one, other in zip(old.body, new.body, strict=True):
             if not alike(one, other):
                 raise NotProven(f"line {one.lineno}: what is left of a statement differs")
-
-
-def bind_names(tree: ast.Module, bound: Mapping[tuple[int, int], str]) -> None:
-    """Put in the place of some definitions assignments of other functions to their names."""
-    for node in statements_in(tree) if bound else ():
-        for block in blocks_of(node):
-            for index, old in enumerate(block):
-                if isinstance(old, FUNCTIONS) and (old.lineno, old.col_offset) in bound:
-                    value = ast.Name(bound[old.lineno, old.col_offset], ast.Load())
-                    assign = ast.Assign([ast.Name(old.name, ast.Store())], value)
-                    block[index] = ast.copy_location(assign, old)
 
 
 def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:

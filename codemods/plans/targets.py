@@ -194,10 +194,9 @@ def _definition(analysis: Analysis, target: Target, helper: Helper, request: Req
     wanted = request.renames.get(helper, helper.name)
     if wanted not in taken and not is_special(wanted):
         return wanted
-    strict = request.strict and not analysis.keeps_name(helper)
-    if strict and wanted in taken:
+    if request.strict and wanted in taken:
         raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
-    if strict:
+    if request.strict:
         raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
     return next(name for name in qualified_names(helper) if name not in taken)
 
@@ -293,7 +292,7 @@ def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) ->
         helper
         for helper in decision.lifted
         for use in decision.lifting.analysis.uses(helper)
-        if decision.lifting.enclosing(use.scope) is None or decision.lifting.analysis.keeps_name(helper)
+        if decision.lifting.enclosing(use.scope) is None
     }
     section = site.imports(source, [target.module for target in targets])
     for target in targets:

@@ -68,14 +68,6 @@ class Analysis:
                 return self.by_scope[scope]
         return None
 
-    def keeps_name(self, helper: Helper) -> bool:
-        """Whether something else binds its name too, which then stays a variable, as its calls stay."""
-        return len(self.tree.binders.get((helper.outer, helper.scope.name), ())) > 1
-
-    def rewritten_uses(self, helper: Helper) -> list[Use]:
-        """The loads of the helper's name that a lift rewrites."""
-        return [] if self.keeps_name(helper) else self.uses(helper)
-
     def uses(self, helper: Helper) -> list[Use]:
         """Every load of the helper's name."""
         return self.tree.uses.get((helper.outer, helper.scope.name), [])
@@ -101,12 +93,12 @@ class Lifting:
         self.candidates = candidates
         self.foreign = foreign
         self.seams = seams
-        self.called_anew = {(h.outer, h.scope.name) for h in candidates if not analysis.keeps_name(h)}
+        self.called_anew = {(h.outer, h.scope.name) for h in candidates}
         # A function whose loop is taken out is a candidate, too, and no helper of the file.
         self._by_scope = {helper.scope: helper for helper in candidates}
         self.calls_in: dict[Helper, list[tuple[Helper, Use]]] = {helper: [] for helper in candidates}
         for callee in candidates:
-            for use in analysis.rewritten_uses(callee):
+            for use in analysis.uses(callee):
                 caller = self.enclosing(use.scope)
                 if caller is not None:
                     self.calls_in[caller].append((callee, use))

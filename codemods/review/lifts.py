@@ -129,9 +129,6 @@ class Lifts:
             reason = self._name_met(analysis, candidate)
             if reason:
                 refused[helper] = Refusal("name-taken", candidate.head.original[0].lineno, reason, "")
-            elif analysis.keeps_name(helper):
-                reason = f"{helper.name} is bound more than once"
-                refused[helper] = Refusal("helper-rebound", helper.node.lineno, reason, "")
         while True:
             foreign = {
                 helper: frozenset(module & _added(candidate))

@@ -40,8 +40,7 @@ class FileNames:
             return False
         if self.surroundings is not None and self.surroundings.taken(name):
             return False
-        leaves = name == helper.name and not self.analysis.keeps_name(helper)
-        return self._owners.get(name, set()) <= ({helper.outer} if leaves else set())
+        return self._owners.get(name, set()) <= ({helper.outer} if name == helper.name else set())
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""

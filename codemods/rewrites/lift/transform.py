@@ -53,7 +53,7 @@ class Lift:
         self.stated = stated
         self.source = decision.lifting.tree.source
         self.width = line_limit(self.source)
-        uses = {helper: self.lifting.analysis.rewritten_uses(helper) for helper in self.helpers}
+        uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
         trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
         touched += [helper.node for helper in self.helpers]
@@ -144,10 +144,6 @@ class Lift:
 
         program.change(program.nodes[helper.node], change)
         program.take_out(helper.node)
-        if self.lifting.analysis.keeps_name(helper):
-            bound = cst.parse_statement(f"{helper.name} = {self.names[helper].calls[None]}")
-            assert isinstance(bound, cst.SimpleStatementLine)
-            program.before(helper.node, lambda: [bound])
 
 
 def _header(node: cst.FunctionDef) -> str:

@@ -15,18 +15,12 @@ from codemods.rewrites.refusals import Refusals, refuse
 
 
 def bound_once(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing but the definition binds or declares the name, unless calls can stay as they are."""
+    """Nothing but the definition binds or declares the name."""
     tree, key = lifting.tree, (helper.outer, helper.scope.name)
-    binders = tree.binders.get(key, [])
-    nodes = {binder.node for binder in binders}
     lines = [statement.lineno for statement, _ in tree.declared.get(key, ())]
     if tree.owner(helper.outer, helper.name) is not helper.outer:
         lines.append(helper.node.lineno)
-    alike = {other for other in lifting.analysis.helpers if other.node in nodes} <= lifting.candidates
-    plain = not lifting.needs[helper] and not any(binder.deletes for binder in binders)
-    # Where each definition was, the name is bound to the lifted function, and calls stay as they are.
-    if not (alike and plain and lifting.enclosing(helper.outer) is None):
-        lines += [binder.line for binder in binders if binder.node is not helper.node]
+    lines += [binder.line for binder in tree.binders.get(key, ()) if binder.node is not helper.node]
     for line in lines:
         what = f"{helper.name} is bound or declared here too, so a call may not mean the definition in line"
         yield refuse("helper-rebound", line, f"{what} {helper.node.lineno}")
@@ -38,7 +32,7 @@ def defined_first(lifting: Lifting, helper: Helper) -> Refusals:
         if callee.outer.inside(helper.scope) or (callee is helper and helper.entry is not None):
             continue
         flow = lifting.analysis.flow(callee.outer)
-        for use in lifting.analysis.rewritten_uses(helper):
+        for use in lifting.analysis.uses(helper):
             for place in lifting.places(use.scope, use.call or use.node, callee.outer):
                 if not flow.bound_at(place.node, callee.scope.name):
                     line = getattr(place.node, "lineno", use.node.lineno)

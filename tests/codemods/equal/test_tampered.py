@@ -50,14 +50,6 @@ def outer(flag, k):
     k = n
     return n + k
 """
-BRANCHES = """
-def outer(flag):
-    h = abs
-    if flag:
-        def h(x):
-            return x + 1
-    return h(flag)
-"""
 # The program, how it is lifted, what is written otherwise in the new text: what was there, what stands there.
 TAMPERED = [
     (PLAIN, [], "h(1, m, n=n, m=m)", "h(2, m, n=n, m=m)"),
@@ -80,9 +72,6 @@ TAMPERED = [
     (PLAIN, ["--captures", "context"], "    m: Any\n", ""),
     (PLAIN, ["--captures", "context"], "print(m)", "print(n)"),
     (PLAIN, ["--captures", "context"], "if n:\n        print(m)\n", "n\n    if n:\n        print(m)\n"),
-    (BRANCHES, [], "h = _h", "h = abs"),
-    (BRANCHES, [], "h = _h", "flag = _h"),
-    (BRANCHES, [], "h = _h", "pass"),
     (VALUE, ["--wrapper", "h"], "_h(x, *rest", "_h(*rest"),
     (VALUE, ["--wrapper", "h"], "y=y", "y=x"),
     (VALUE, ["--wrapper", "h"], "return x + n + y", "return n + x + y"),
