@@ -51,7 +51,7 @@ class Base:
             self._shared |= dict.fromkeys(paths)
 
     def told(self) -> str:
-        """What is compared with what, in a line."""
+        """Return a line that names both sides."""
         here = git(self._here, "rev-parse", "--short", "HEAD") or "no commit"
         edited = _edited(self._here)
         more = f" and {len(edited) - _FEW} more" if len(edited) > _FEW else ""
@@ -61,7 +61,7 @@ class Base:
         return f"compared: {self.ref} ({self.commit[:9]}) with this tree, {here}{dirty}{modules}{shared}"
 
     def missing(self) -> str:
-        """What lies here, is ignored by git, and so is not in the base's tree: for a run that fails there."""
+        """Return a hint for a run that fails at the base: the files here that git ignores."""
         names = ignored_paths(self._here)
         found = [name for name in names if name not in self._shared and not _made(name)]
         if not found:
@@ -71,7 +71,7 @@ class Base:
 
 
 def _made(name: str) -> bool:
-    """Whether a path is what tools leave behind."""
+    """Return whether tools leave such a path behind."""
     last = name.rpartition("/")[2]
     return "__pycache__" in name or last.startswith(".") or last.endswith((".egg-info", ".pyc"))
 

@@ -18,13 +18,13 @@ _OWN = {"esper-harness", "pip", "setuptools", "wheel"}
 
 
 def pins() -> dict[str, str]:
-    """What this Python has installed, with its versions."""
+    """Return the installed packages of this Python, with their versions."""
     found = {d.metadata["Name"].lower().replace("_", "-"): d.version for d in distributions()}
     return {name: version for name, version in sorted(found.items()) if name not in _OWN}
 
 
 def key(kept: dict[str, str]) -> str:
-    """What decides whether an environment that was made before can be used again."""
+    """Return a digest of everything that an environment depends on: an equal one can be used again."""
     text = [sys.executable, sys.version, *(f"{name}=={version}" for name, version in kept.items())]
     text += [path.read_text(encoding="utf-8") for path in sorted(_SOURCE.rglob("*.py")) if _ours(path)]
     text.append((_SOURCE / "pyproject.toml").read_text(encoding="utf-8"))

@@ -48,7 +48,7 @@ class Seams(_Table):
 
 
 class HotPath(_Table):
-    """What the static checker of hot loops reads.
+    """Input of the static checker of hot loops.
 
     Attributes:
         paths: files and folders.
@@ -60,7 +60,7 @@ class HotPath(_Table):
 
 
 class Evidence(_Table):
-    """What of a change must be proven equal, run, or accepted.
+    """Changes that must be proven equal, run, or accepted.
 
     Attributes:
         paths: files and folders whose changes count; ``.`` for everything.
@@ -119,7 +119,7 @@ class Tests(_Table):
 
 
 class GateConfig(_Table):
-    """What the gate checks; a key that is left out is a check that is not made.
+    """Checks of the gate; a key that is left out is a check that is not made.
 
     Attributes:
         contracts: whether import-linter's contracts are checked.
@@ -162,7 +162,7 @@ class GateConfig(_Table):
 
 
 def has_gate(root: Path) -> bool:
-    """Whether the repository at ``root`` has a ``[tool.gate]`` table. Raises `ConfigError`."""
+    """Return whether the repository at ``root`` has a ``[tool.gate]`` table. Raises `ConfigError`."""
     return "gate" in (_tools(root / "pyproject.toml") or {})
 
 

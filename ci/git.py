@@ -1,4 +1,4 @@
-"""What git says of a repository."""
+"""Queries to git."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What a git command prints; nothing if it fails, or without git."""
+    """Return the output of a git command; nothing if it fails, or without git."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
@@ -18,6 +18,6 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def ignored_paths(root: Path) -> list[str]:
-    """What lies below ``root`` and git ignores, a folder as one."""
+    """Return the paths below ``root`` that git ignores, a folder as one."""
     options = ("--others", "--ignored", "--exclude-standard", "--directory")
     return [name.rstrip("/") for name in git(root, "ls-files", *options, "--", ".").splitlines()]

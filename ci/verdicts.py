@@ -1,4 +1,4 @@
-"""What a check can come to: a closed union of frozen values, rendered elsewhere."""
+"""Verdicts of checks: a closed union of frozen values, rendered elsewhere."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _held(texts: Iterable[str]) -> tuple[set[str], dict[str, str]]:
 
 
 def _is_empty(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a body says too little to be known by it."""
+    """Return whether a body is too small to identify its function."""
     return all(isinstance(each, ast.Pass | ast.Expr) and not _calls(each) for each in node.body)
 
 

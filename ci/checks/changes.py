@@ -1,4 +1,4 @@
-"""What a change loosens in the gate that judges it."""
+"""Settings of the gate that a change loosens."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ class Context:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def recordings(self, run: Run) -> Recordings:
-        """What was recorded of a run: once, however many checks ask for it."""
+        """Return the recordings of a run: made once for all checks."""
         with self._lock:
             if run.name not in self._recordings:
                 self._recordings[run.name] = Recordings(run, root=self.root, out=self.scratch / "runs")
             return self._recordings[run.name]
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What ``make`` returns, or the `GoldenError` that it raises: made once, whoever asks."""
+        """Return the result of ``make``, or raise its `GoldenError`; it is called once for all checks."""
         with self._lock:
             lock = self._locks.setdefault(name, threading.Lock())
         with lock:
@@ -71,7 +71,7 @@ class Context:
         return accepts(self.accepted, name)
 
     def wanted_any(self, name: str) -> bool:
-        """Whether ``name`` or anything below it was accepted."""
+        """Return whether ``name`` or anything below it was accepted."""
         return self.wanted(name) or any(known.startswith(f"{name}.") for known in self.accepted)
 
     def environment(self) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Compared:
     data: Path | None
 
     def evidence(self, since: Since) -> Evidence:
-        """What of the change it executed."""
+        """Return the lines of the change that it executed."""
         run = RunReached(self.right.run.name, int(self.result.comparison.code), self.result.reached)
         return evidence(since.base, None, since.change, [run])
 

@@ -70,7 +70,7 @@ def _reached(context: Context, base: Base, names: Sequence[str], left: list[Item
 
 
 def _ran(item: Item, root: Path, lines: frozenset[int] | None) -> bool:
-    """Whether a statement ran; the first line of a function did if something of its body did."""
+    """Return whether a statement ran; the first line of a function did if something of its body did."""
     if not lines:
         return False
     if item.text.startswith(("def ", "async def ", "@")):

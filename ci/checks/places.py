@@ -13,7 +13,7 @@ _LINE = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?: |$)")
 
 
 def folder_of(name: str) -> str:
-    """What the files of a golden run's check are called."""
+    """Return the name for files of a golden run's check."""
     return f"golden-{name}"
 
 

@@ -102,7 +102,7 @@ def _verdict(name: str, found: Comparison) -> Verdict:
 
 
 def _difference(found: Divergence) -> str:
-    """What differs, with two lines more; those below them tell the same in detail."""
+    """Return the difference with two more lines; those below them are details."""
     head, *more = describe(found)
     return "; ".join([f"different: {head}", *[line for line in more if not line.startswith(" ")][:2]])
 

@@ -21,7 +21,7 @@ from ci.checks.throughput import throughput
 
 
 def checks(context: Context) -> list[Check]:
-    """What the configuration asks for; what needs a base only if there is one."""
+    """Return the checks of the configuration; those that need a base only if there is one."""
     return list(_checks(context))
 
 

@@ -14,7 +14,7 @@ _PROGRAM = ("command", "args", "environment", "folder")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is run at the base, and here; ``data`` is what git does not keep and they need."""
+    """The runs of both sides; ``data`` is needed by them and not kept by git."""
 
     base: Run
     head: Run

@@ -1,4 +1,4 @@
-"""What git ignores: nothing that init writes may be among it, and what a run leaves behind should be."""
+"""Paths that git ignores: those of init must not be among them, scratch of a run should be."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCRATCH = re.compile(
 
 
 def ignored(root: Path, paths: Iterable[Path]) -> list[tuple[str, str]]:
-    """Those of the paths that git ignores, each with the rule as ``file:line:pattern``."""
+    """Return those of the paths that git ignores, each with the rule as ``file:line:pattern``."""
     found = []
     for path in paths:
         told = git(root, "check-ignore", "-v", "--no-index", "--", path.as_posix())
@@ -62,7 +62,7 @@ def untracked(root: Path) -> set[str]:
 
 
 def needed(root: Path, words: Collection[str]) -> list[str]:
-    """What git ignores, is no tool's scratch, and is named in a program: its data, most likely.
+    """Return the paths that git ignores and a program names, but for scratch: its data, most likely.
 
     Where git keeps a part of a folder, the folder stands for what is ignored in it.
     """

@@ -1,4 +1,4 @@
-"""What a module holds of a training: an optimizer, a backward pass, a step, a loop around them."""
+"""Marks of a training in a module: an optimizer, a backward pass, a step, a loop around them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def marks(tree: ast.Module) -> frozenset[str]:
 
 
 def starts(tree: ast.Module) -> bool:
-    """Whether running it does something.
+    """Return whether running it does something.
 
     It has a ``__main__`` guard, or calls outside of functions one of its own, what reads a command line, or a
     step of a training.
@@ -49,7 +49,7 @@ def starts(tree: ast.Module) -> bool:
 
 
 def guarded(node: ast.stmt) -> bool:
-    """Whether it runs only where its file is the script: ``if __name__ == "__main__"``."""
+    """Return whether it runs only where its file is the script: ``if __name__ == "__main__"``."""
     return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
 

@@ -115,7 +115,7 @@ def _example(title: str, program: str) -> str:
 
 
 def python() -> str:
-    """What other programs may call."""
+    """The Python API."""
     facts = codemods.program
     about = inspect.getdoc(inspect.getmodule(facts.captures_of)) or ""
     parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.program`\n", about + "\n"]

@@ -1,4 +1,4 @@
-"""What a run of the gate has to tell."""
+"""The outcomes of a run of the gate, with their context."""
 
 from __future__ import annotations
 
