@@ -1,7 +1,8 @@
-"""What all commands have in common: versions, names in their usage, options that mean one thing."""
+"""Habits of all commands: versions, names in their usage, options that mean one thing."""
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -79,3 +80,35 @@ def test_o_is_always_output() -> None:
         for parameter in found.params:
             if "-o" in parameter.opts:
                 assert "--output" in parameter.opts, (name, command)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("golden", ["list"]), ("codemods", ["review", "--base", "x"]), ("golden-gate", ["run"])],
+)
+def test_root_stands_before_or_after_the_command(
+    name: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = ["--root", str(tmp_path)]
+    said = []
+    for words in ([*root, *command], [f"--root={tmp_path}", *command], [*command, *root]):
+        assert MAINS[name](words) == 2
+        said.append(capsys.readouterr().err)
+    assert str(tmp_path) in said[0]
+    assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "instead"),
+    [
+        ("golden", ["record", "--dense", "3"], "`golden ab --localize` records"),
+        ("golden", ["report", "a", "b", "--junit", "x"], "-o keeps JUnit XML"),
+        ("codemods", ["hotpath", ".", "--owner", "x"], "baselines have no owners"),
+        ("golden-gate", ["init", "--no-try"], "--dry-run shows what would be written"),
+    ],
+)
+def test_former_options_say_the_new_one(
+    name: str, words: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert MAINS[name](words) == 2
+    assert f"is gone: {instead}" in capsys.readouterr().err
