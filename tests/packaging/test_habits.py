@@ -83,18 +83,22 @@ def test_o_is_always_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "command"),
-    [("golden", ["list"]), ("codemods", ["review", "--base", "x"]), ("golden-gate", ["run"])],
+    ("name", "command", "told"),
+    [
+        ("golden", ["list"], "no run files in {root}"),
+        ("codemods", ["review", "--base", "x"], "not a git repository"),
+        ("golden-gate", ["run"], "{root}/pyproject.toml"),
+    ],
 )
 def test_root_stands_before_or_after_the_command(
-    name: str, command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, command: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = ["--root", str(tmp_path)]
     said = []
     for words in ([*root, *command], [f"--root={tmp_path}", *command], [*command, *root]):
         assert MAINS[name](words) == 2
         said.append(capsys.readouterr().err)
-    assert str(tmp_path) in said[0]
+    assert told.format(root=tmp_path) in said[0]
     assert len(set(said)) == 1
 
 
