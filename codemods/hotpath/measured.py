@@ -1,4 +1,4 @@
-"""What the checker says of a program against the syncs of a run, as ``golden syncs --json`` measures them."""
+"""What the checker says of a program against the syncs of a run, as ``golden syncs -o`` measures them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Row:
 
 
 def read_measured(path: Path) -> Measured:
-    """Read a file of ``golden syncs --json``. Raises `SourceError` if it is none."""
+    """Read a file of ``golden syncs -o``. Raises `SourceError` if it is none."""
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
@@ -56,7 +56,7 @@ def read_measured(path: Path) -> Measured:
     try:
         return _measured(document)
     except (KeyError, TypeError):
-        raise SourceError(f"{path}: not a file of `golden syncs --json`; make it anew") from None
+        raise SourceError(f"{path}: not a file of `golden syncs -o`; make it anew") from None
 
 
 def _measured(document: dict[str, Any]) -> Measured:

@@ -33,7 +33,7 @@ def render(result: Result) -> str:
     left = result.syncs[len(shown) :]
     if left:
         times = sum(sync.count for sync in left)
-        lines.append(f"and {_many(len(left), 'row')} more, {_many(times, 'sync')} (--json FILE has them)")
+        lines.append(f"and {_many(len(left), 'row')} more, {_many(times, 'sync')} (-o FILE has them)")
     lines += ["", *_races(result), "", *_peaks(result), "", NOT_SIMULATED]
     return "\n".join(line for line, before in zip(lines, ["x", *lines], strict=False) if line or before)
 
