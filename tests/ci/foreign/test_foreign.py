@@ -2,21 +2,27 @@
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from ci.__main__ import main as golden_gate
-from tests.ci.foreign.repositories import Foreign, load
 from tests.ci.stranger import change, commit, git
 
-EVERY = {name: load(name) for name in ("gpt", "lightning", "distributed")}
+EVERY = ("gpt", "lightning", "distributed")
 ARGS = {"distributed": ["--args", "--data numbers.txt"]}
 
 
-def write(foreign: Foreign, root: Path) -> Path:
-    for name, text in {**foreign.files, **foreign.ignored}.items():
-        path = root / name
+def load(name: str) -> dict[str, dict[str, str]]:
+    """Read the files of a repository, those that git ignores, and three changes of it."""
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+
+
+def write(name: str, root: Path) -> Path:
+    foreign = load(name)
+    for file, text in {**foreign["files"], **foreign["ignored"]}.items():
+        path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     git(root, "init", "-q")
@@ -33,7 +39,7 @@ PARAMETERS = [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slo
 def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A repository after `golden-gate init`, committed by `git add -A` as init says."""
     name: str = request.param
-    root = write(EVERY[name], tmp_path_factory.mktemp(name) / "repository")
+    root = write(name, tmp_path_factory.mktemp(name) / "repository")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CI", "true")  # as a coding agent's sandbox has it; nothing is renewed, so it records
         patch.chdir(root)
@@ -61,19 +67,19 @@ def test_init_leads_to_a_gate_that_judges_rightly(
 ) -> None:
     """What passes is a refactoring, in a clone; a behaviour and a stall fail."""
     name, origin = guarded
-    foreign = EVERY[name]
+    foreign = load(name)
     root = clone(origin, tmp_path / "clone")
-    change(root, *foreign.refactoring)
+    change(root, *foreign["refactoring"].values())
     code, printed = gate(root, capsys)
     assert code == 0, printed
     assert re.search(r"golden \w+ passed .*identical", printed)
     git(root, "checkout", "-q", ".")
-    change(root, *foreign.behaviour)
+    change(root, *foreign["behaviour"].values())
     code, printed = gate(root, capsys)
     assert code == 1
     assert re.search(r"golden \w+ failed [\d.]+ s different: ", printed), printed
     git(root, "checkout", "-q", ".")
-    change(root, *foreign.stall)
+    change(root, *foreign["stall"].values())
     code, printed = gate(root, capsys)
     assert code == 1
     assert "host reads" in printed, printed
@@ -82,7 +88,7 @@ def test_init_leads_to_a_gate_that_judges_rightly(
 def test_what_nobody_can_guess_is_one_clear_instruction(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = write(EVERY["distributed"], tmp_path)
+    root = write("distributed", tmp_path)
     assert golden_gate(["init", "--root", str(root)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == (
