@@ -18,12 +18,14 @@ class Rules:
         grow: lists, switches and tables of tables of which more demands more.
         shrink: those of which less demands more.
         free: settings that decide nothing.
+        whole: tables whose keys are somebody else's.
         tables: another table demands more.
     """
 
     grow: tuple[str, ...] = ()
     shrink: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
     tables: bool = True
 
 
@@ -45,8 +47,8 @@ RUN = Rules(
     ),
     free=(
         *("*.description", "*.budget", "*.timeout", "*.data.paths", "*.tolerance.*.reason", "*.same.*.says"),
-        "*.name",
     ),
+    whole=("*.args", "*.environment"),
 )
 HOTPATH = Rules(
     grow=("*.loop_variables", "*.iterables", "*.annotations", "*.select"),
@@ -77,7 +79,7 @@ def settings(
     may: Literal["come", "go", "neither"] = (
         "come" if _among(name, rules.grow) else "go" if _among(name, rules.shrink) else "neither"
     )
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not _among(name, rules.whole):
         if name and rules.tables:
             yield Item(name, path, may="come", within=within)
             within = name, ""

@@ -107,6 +107,9 @@ budget = 5
 
 [events]
 files = "log.jsonl"
+
+[args]
+timeout = 1
 """,
     "golden/fixtures/fit/common.json": "{}\n",
     "baseline.toml": "version = 1\n",
@@ -246,6 +249,7 @@ WAYS: list[tuple[str, Way, str]] = [
     ),
     ("another seed", swap("golden/runs/fit.toml", "seed = 4", "seed = 5"), "run.fit.seed"),
     ("another program", swap("golden/runs/fit.toml", "app.train", "app.settings"), "run.fit.command"),
+    ("another argument", swap("golden/runs/fit.toml", "timeout = 1", "timeout = 2"), "run.fit.args"),
     ("no run file", remove("golden/runs/fit.toml"), "run.fit"),
     ("another golden", append("golden/fixtures/fit/common.json", "\n"), "golden.fit"),
     ("another plan", append("plans/split.toml", 'rest = "x.py"\n'), "plans.split"),
