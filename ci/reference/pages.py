@@ -119,20 +119,14 @@ def python() -> str:
     facts = codemods.program
     about = inspect.getdoc(inspect.getmodule(facts.captures_of)) or ""
     parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.program`\n", about + "\n"]
-    for function in (facts.captures_of, facts.liveness_of, facts.seams_of):
+    for function in (facts.captures_of, facts.seams_of):
         signature = str(inspect.signature(function)).replace("'", "")
         meaning = _text(inspect.getdoc(function) or "")
         parts.append(f"### `{function.__name__}`\n\n`{function.__name__}{signature}`\n\n{meaning}\n")
-    for model in (facts.Captures, facts.Capture, facts.Moment, facts.SeamReaders):
+    for model in (facts.Captures, facts.Capture, facts.SeamReaders):
         rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(model))
         head = f"### `{model.__name__}`\n\n{summary(model)}\n\n| attribute | meaning |\n|---|---|\n"
         parts.append(head + rows)
-    example = (_ROOT / "examples" / "codemod" / "dead_stores.py").read_text(encoding="utf-8")
-    parts.append(
-        "### A rewrite of your own\n\n"
-        "[examples/codemod](../../examples/codemod/dead_stores.py) is a command of libcst that asks them:\n\n"
-        f"```python\n{example.rstrip()}\n```\n"
-    )
     return "\n".join(parts)
 
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from codemods.plans.site import Site
 from codemods.plans.stars import spreads
 from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
 from codemods.program.git import Git
 from codemods.program.imports import Import
-from codemods.program.loading import Find, Loading
+from codemods.program.loading import Loading
+from codemods.program.modules import Find, effects_of
 from codemods.program.nodes import called_name
 from codemods.program.origins import absolute, imported
 from codemods.program.patches import ANY_NAME, replacing_of
-from codemods.program.replaced import may_replace
 from codemods.program.repository import (
     ModuleName,
     file_or_none,
@@ -173,7 +172,7 @@ def loaded_on_the_way(path: Path, surroundings: Surroundings) -> str | None:
 def _does_something(path: Path) -> bool:
     """Tell whether loading a package's own file may do more than bind names."""
     tree = read_scopes(read_source(path))
-    return effects_of(tree).most(tree.source.tree.body) is not Effect.NONE
+    return effects_of(tree).most(tree.source.tree.body) is Effect.RUNS
 
 
 def met_by_patches(gained: Iterable[Import], surroundings: Surroundings, home: str, find: Find) -> str | None:
@@ -202,7 +201,7 @@ def met_by_patches(gained: Iterable[Import], surroundings: Surroundings, home: s
 def _replaces(module: str, taken: Import, find: Find) -> bool:
     """Tell whether a module of the project replaces a name of another one."""
     found = find(module)
-    if found is None or not may_replace(found[0], taken.path):
+    if found is None or taken.bound.encode() not in found[0]:
         return False
     data, initial = found
     try:

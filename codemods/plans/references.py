@@ -10,9 +10,9 @@ from pathlib import Path
 from codemods.plans.site import Site
 from codemods.program.imports import bound_name, imported_module
 from codemods.program.lifting import Analysis
-from codemods.program.loading import Find, Loading
+from codemods.program.loading import Loading
+from codemods.program.modules import Find
 from codemods.program.origins import resolve, walk
-from codemods.program.replaced import place_replacing
 from codemods.program.repository import folder_package
 from codemods.program.source import Source, SourceError
 from codemods.program.texts import all_words, words_in
@@ -39,7 +39,7 @@ class Elsewhere:
         self.moved = {item.old: item for item in moved}
         # Imports of what some file replaces in the source go on to find what is there then.
         around = site.surroundings
-        self.replaced = {name for name in self.moved if place_replacing(around, {name: True}, {}) is not None}
+        self.replaced = {name for name in self.moved if around.replacing([name]) is not None}
         self.skip = skip
 
     def _mentioning(self, names: Collection[str]) -> Iterator[Path]:

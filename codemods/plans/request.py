@@ -9,11 +9,11 @@ from pathlib import Path
 from codemods.plans.site import Site
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
+from codemods.program.modules import Module, Project
 from codemods.program.repository import dotted_name, import_base
 from codemods.rewrites.refusals import Accepted, Refusal
 from codemods.values import Style
 from codemods.values.annotations import Annotations
-from codemods.values.project import Module, Project
 from codemods.values.stated import Stated
 
 

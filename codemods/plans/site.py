@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codemods.program.imports import Manner, manner_of
-from codemods.program.loading import Find, found_below
+from codemods.program.modules import Find, found_below
 from codemods.program.repository import dotted_name, folder_package, import_base, package_of, python_files
 from codemods.program.source import Source, SourceError, decode_source, read_source
 from codemods.program.surroundings import Surroundings
@@ -183,4 +183,10 @@ class Site:
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:
     """Where a source is taken apart."""
     folder = layout.root if (layout.root in layout.rest.parents) else layout.base
-    return Site(layout, overlay, Surroundings(source, layout.rest, folder, lambda: overlay.files(folder)))
+    # What a plan makes afresh each time is not there yet.
+    old = overlay.planned - overlay.made.keys() if layout.frozen else frozenset[Path]()
+
+    def files() -> Iterator[tuple[Path, bytes]]:
+        return ((path, data) for path, data in overlay.files(folder) if path not in old)
+
+    return Site(layout, overlay, Surroundings(source, layout.rest, folder, files))

@@ -1,7 +1,7 @@
 """The analysed program as text: files, scopes, names, captures, control flow, effects of statements, seams.
 
 Question: what is there, what does a name mean, what may a statement do? Never what is to be done about it.
-Imports no other room: every layer may ask. For programs of others: `captures_of`, `seams_of`, `liveness_of`.
+Imports no other room: every layer may ask. For programs of others: `captures_of`, `seams_of`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from codemods import public
 if TYPE_CHECKING:
     from codemods.program.api import Capture as Capture
     from codemods.program.api import Captures as Captures
-    from codemods.program.api import Moment as Moment
-    from codemods.program.api import NotFollowed as NotFollowed
     from codemods.program.api import captures_of as captures_of
-    from codemods.program.api import liveness_of as liveness_of
     from codemods.program.origins import absolute as absolute
     from codemods.program.patches import SeamReaders as SeamReaders
     from codemods.program.patches import reads_own as reads_own
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 __getattr__ = public(
     __name__,
-    api="Capture Captures Moment NotFollowed captures_of liveness_of",
+    api="Capture Captures captures_of",
     origins="absolute",
     project="read_tools",
     repository="mentioning module_name package_of python_files shown_path",

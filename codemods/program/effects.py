@@ -37,10 +37,6 @@ class Effects:
         """The most that running some statements of a module may do."""
         return max(map(self.of, body), default=Effect.NONE)
 
-    def in_class(self, statement: ast.stmt) -> Effect:
-        """The most that running a statement of a class's body may do, and binding its names to the class."""
-        return _Body(self._values, self._lazy, in_class=True).of(statement)
-
 
 class _Body:
     """Statements that run one after another: a module's, or a class's, whose values are told their names."""
@@ -71,18 +67,10 @@ class _Body:
                 bound = self._bound(target, value) if value is not None else Effect.NONE
                 plain = isinstance(target, ast.Name)
                 return max(bound, self._annotation(annotation)) if plain else Effect.RUNS
-            case ast.Delete(targets):
-                return Effect.RAISES if all(isinstance(t, ast.Name) for t in targets) else Effect.RUNS
             case ast.Assert(test, message):
                 return max(Effect.RAISES, values.truth(test), values.effect(message))
-            case ast.Raise(raised, cause):
-                return max(values.raised(raised), values.raised(cause))
             case ast.If(test, body, orelse):
                 return max(values.truth(test), self._block([*body, *orelse]))
-            case ast.For(target, iterated, body, orelse) if isinstance(target, ast.Name):
-                effect, kind = values.of(iterated)
-                known = kind <= Kind.MADE
-                return max(Effect.RAISES, effect, self._block([*body, *orelse])) if known else Effect.RUNS
             case ast.Try(body, handlers, orelse, final):
                 caught = [each.type for each in handlers if each.type is not None]
                 inner = [*body, *orelse, *final, *(s for each in handlers for s in each.body)]

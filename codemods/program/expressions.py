@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 
@@ -22,12 +21,11 @@ class Effect(IntEnum):
 class Kind(IntEnum):
     """What is known of a value.
 
-    A ``NUMBER`` is small. What is ``PLAIN`` can be hashed, and all in it is of builtin classes. What is
-    ``MADE`` holds nothing of the program. What is ``HELD`` is a container, a function or a class that may
-    hold anything. Of what is ``UNKNOWN`` each operation may run code.
+    What is ``PLAIN`` can be hashed, and all in it is of builtin classes. What is ``MADE`` holds nothing of
+    the program. What is ``HELD`` is a container, a function or a class that may hold anything. Of what is
+    ``UNKNOWN`` each operation may run code.
     """
 
-    NUMBER = 0
     PLAIN = 1
     MADE = 2
     HELD = 3
@@ -40,18 +38,12 @@ Meaning = Callable[[ast.expr], Meant]
 """What a name or a chain of attributes stands for: the dotted name of something outside of the program (a
 builtin stands alone), the one definition that binds it, the one expression that it is given, or None."""
 
-_LARGEST = 2**63
-_MANY = 24
 _DEEPEST = 8
-_EXACT = (ast.Add, ast.Sub, ast.Mult)
 # These keep what they are given, and ask it for nothing.
 _KEEPING = words("""
     functools.partial types.MappingProxyType types.SimpleNamespace typing.cast
 """)
 _VARIABLES = words("typing.ParamSpec typing.TypeVar typing_extensions.ParamSpec typing_extensions.TypeVar")
-_EXCEPTIONS = frozenset(
-    name for name, one in vars(builtins).items() if isinstance(one, type) and issubclass(one, BaseException)
-)
 Found = tuple[Effect, Kind]
 
 
@@ -93,50 +85,40 @@ class Expressions:
     def of(self, node: ast.expr) -> Found:
         """The most that evaluating it may do, and what is known of the value."""
         match node:
-            case ast.Constant(value):
-                small = isinstance(value, (int, float, complex)) and abs(value) < _LARGEST
-                return Effect.NONE, Kind.NUMBER if small else Kind.PLAIN
+            case ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant(int() | float())):
+                return Effect.NONE, Kind.PLAIN
             case ast.Name() | ast.Attribute():
                 return self._named(node)
             case ast.Tuple(elements):
-                return self._container(elements, Kind.NUMBER)
+                return self._container(elements, Kind.PLAIN)
             case ast.List(elements):
                 return self._container(elements, Kind.MADE)
             case ast.Set(elements):
                 return self._hashed(elements, self._container(elements, Kind.MADE))
-            case ast.Dict(keys, values):
-                if None in keys:
-                    return Effect.RUNS, Kind.UNKNOWN
+            case ast.Dict(keys, values) if None not in keys:
                 given = [key for key in keys if key is not None]
                 return self._hashed(given, self._container([*given, *values], Kind.MADE))
             case ast.Lambda(args):
                 return _most(self.effect(each) for each in (*args.defaults, *args.kw_defaults)), Kind.HELD
-            case ast.BoolOp(values=parts):
-                return _most(map(self.truth, parts)), max(self.of(part)[1] for part in parts)
             case ast.IfExp(test, body, orelse):
                 effect = _most([self.truth(test), self.effect(body), self.effect(orelse)])
                 return effect, max(self.of(body)[1], self.of(orelse)[1])
-            case ast.UnaryOp(op, operand):
-                return self._unary(op, operand)
-            case ast.BinOp():
-                return self._binary(node)
-            case ast.Compare(left, ops, comparators):
-                return self._compared([left, *comparators], ops)
-            case ast.JoinedStr(values):
-                return self._joined(values), Kind.PLAIN
-            case ast.Subscript(value, index):
-                if self.is_type(node):
+            case ast.UnaryOp(ast.Not(), operand):
+                return self.truth(operand), Kind.PLAIN
+            case ast.UnaryOp(operand=operand):
+                return self._operated([operand])
+            case ast.BinOp(left, _, right):
+                if self.is_type(node) and not isinstance(left, ast.Constant):
                     return Effect.RAISES, Kind.HELD
-                return self._operated([value, index])
-            case ast.Slice(lower, upper, step):
-                return _most(map(self.effect, (lower, upper, step))), Kind.HELD
+                return self._operated([left, right])
+            case ast.Compare(left, ops, comparators):
+                if all(isinstance(op, (ast.Is, ast.IsNot)) for op in ops):
+                    return _most(map(self.effect, [left, *comparators])), Kind.PLAIN
+                return self._operated([left, *comparators])
+            case ast.Subscript(value, index):
+                return (Effect.RAISES, Kind.HELD) if self.is_type(node) else self._operated([value, index])
             case ast.Call():
                 return self._call(node)
-            case ast.GeneratorExp() | ast.ListComp() | ast.SetComp() | ast.DictComp():
-                return self._comprehension(node)
-            case ast.NamedExpr(value=value):
-                effect, kind = self.of(value)
-                return (effect, kind) if kind <= Kind.MADE else (Effect.RUNS, Kind.UNKNOWN)
         return Effect.RUNS, Kind.UNKNOWN
 
     def is_type(self, node: ast.expr) -> bool:
@@ -164,13 +146,6 @@ class Expressions:
             return self.decorates(node.func) if plain else Effect.RUNS
         name = self.known(node)
         return Effect.RAISES if makes(name) or name in HARMLESS else Effect.RUNS
-
-    def raised(self, node: ast.expr | None) -> Effect:
-        """The most that raising it may do; None raises what is there."""
-        if isinstance(node, ast.Call) and not node.keywords:
-            plain = all(self.of(each)[1] <= Kind.MADE for each in node.args)
-            return self.raised(node.func) if plain else Effect.RUNS
-        return Effect.RAISES if node is None or self.known(node) in _EXCEPTIONS else Effect.RUNS
 
     def _named(self, node: ast.Name | ast.Attribute) -> Found:
         found = self.meaning(node)
@@ -202,7 +177,7 @@ class Expressions:
         if any(kind > Kind.MADE for kind in starred):
             return Effect.RUNS, Kind.UNKNOWN
         effect = _most([*(effect for effect, _ in found), Effect.RAISES if starred else Effect.NONE])
-        most = max([Kind.PLAIN, least, *(kind for _, kind in found)])
+        most = max([least, *(kind for _, kind in found)])
         return effect, min(most, Kind.HELD)
 
     def _hashed(self, keys: list[ast.expr], made: Found) -> Found:
@@ -217,35 +192,6 @@ class Expressions:
         if any(kind > Kind.MADE for _, kind in found):
             return Effect.RUNS, Kind.UNKNOWN
         return max(Effect.RAISES, *(effect for effect, _ in found)), Kind.MADE
-
-    def _unary(self, op: ast.unaryop, operand: ast.expr) -> Found:
-        if isinstance(op, ast.Not):
-            return self.truth(operand), Kind.NUMBER
-        effect, kind = self.of(operand)
-        if kind is Kind.NUMBER and not isinstance(op, ast.Invert):
-            return effect, kind
-        return self._operated([operand])
-
-    def _binary(self, node: ast.BinOp) -> Found:
-        if self.is_type(node) and not isinstance(node.left, ast.Constant):
-            return Effect.RAISES, Kind.HELD
-        (first, one), (second, other) = self.of(node.left), self.of(node.right)
-        few = sum(1 for _ in ast.walk(node)) <= _MANY
-        if one is other is Kind.NUMBER and isinstance(node.op, _EXACT) and few:
-            return max(first, second), Kind.NUMBER
-        return self._operated([node.left, node.right])
-
-    def _compared(self, parts: list[ast.expr], ops: list[ast.cmpop]) -> Found:
-        if all(isinstance(op, (ast.Is, ast.IsNot)) for op in ops):
-            return _most(map(self.effect, parts)), Kind.NUMBER
-        return self._operated(parts)
-
-    def _joined(self, values: list[ast.expr]) -> Effect:
-        effect = Effect.NONE
-        for part in values:
-            if isinstance(part, ast.FormattedValue):
-                effect = max(effect, self._operated([part.value])[0], self.effect(part.format_spec))
-        return effect
 
     def _call(self, node: ast.Call) -> Found:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -267,20 +213,6 @@ class Expressions:
         if (makes(name) or name in HARMLESS) and plain and not calls_back(name, node):
             return effect, Kind.MADE
         return Effect.RUNS, Kind.UNKNOWN
-
-    def _comprehension(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp) -> Found:
-        first, *more = node.generators
-        effect, kind = self.of(first.iter)
-        if kind > Kind.MADE or first.is_async:
-            return Effect.RUNS, Kind.UNKNOWN
-        if isinstance(node, ast.GeneratorExp):
-            return max(effect, Effect.RAISES), Kind.UNKNOWN
-        inner = self.within(n.id for n in ast.walk(first.target) if isinstance(n, ast.Name))
-        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        hashed = not isinstance(node, ast.ListComp) and inner.of(parts[0])[1] > Kind.MADE
-        if more or first.ifs or hashed or not isinstance(first.target, ast.Name):
-            return Effect.RUNS, Kind.UNKNOWN
-        return max(effect, Effect.RAISES, *map(inner.effect, parts)), Kind.HELD
 
 
 def _most(effects: Iterable[Effect]) -> Effect:

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
 from codemods.program.helpers import Helper
 from codemods.program.imports import Import, imports_of
 from codemods.program.lifting import Analysis
+from codemods.program.modules import effects_of
 from codemods.program.nodes import all_defaults
 from codemods.program.patches import ANY_NAME
 from codemods.program.scopes import Scope

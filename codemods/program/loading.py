@@ -9,18 +9,18 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.program.effects import Definition, Effect, Effects, Meant
+from codemods.program.effects import Definition, Effect
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import with_packages
 from codemods.program.makers import QUIET
-from codemods.program.nodes import root_of, walk
+from codemods.program.modules import Find, Module, Project
 from codemods.program.origins import imported
-from codemods.program.repository import module_files, package_of
-from codemods.program.source import SourceError, all_blocks, shared_tree
+from codemods.program.repository import package_of
+from codemods.program.source import all_blocks
 from codemods.program.words import words
 
 
@@ -55,35 +55,22 @@ Step = Loads | Acts | Names
 
 
 class Text:
-    """A file of a package as loading sees it, its statements read in order.
+    """A file as loading sees it: its statements read in order.
 
     Attributes:
         steps: what it does.
         bound: the names that it binds.
-        values: what those of them stand for that nothing binds again: a definition, or an expression.
-        origins: where those come from that it imports.
     """
 
-    def __init__(self, package: str, find: Defined, *, names: bool) -> None:
-        """``find`` gives the definition that a dotted path leads to, and its file; with ``names``, what is
-        read and set of other modules is a step.
-        """
-        self.package = package
+    def __init__(self, module: Module, project: Project, *, names: bool) -> None:
+        """With ``names``, what is read and set of other modules is a step."""
+        self.module = module
         self.names = names
         self.steps: list[Step] = []
-        self.bound: set[str] = set()
-        self.values: dict[str, Definition | ast.expr] = {}
-        self.origins: dict[str, str] = {}
-        self._find = find
-        # The files of what stands elsewhere.
-        self._homes: dict[int, Text] = {}
+        self.bound = module.binders.keys()
         # Of annotations nothing is told: one that does more than name a type is rare.
-        self._effects = Effects(self._means, lazy=True)
-
-    def read(self, tree: ast.Module) -> Text:
-        """Read a whole file."""
-        self.block(tree.body, maybe=False)
-        return self
+        self._effects = project.effects(module, annotations=False)
+        self.block(module.tree.body, maybe=False)
 
     def block(self, body: Sequence[ast.stmt], *, maybe: bool) -> None:
         for statement in body:
@@ -95,7 +82,6 @@ class Text:
         match statement:
             case ast.Import() | ast.ImportFrom():
                 self._import(statement, maybe)
-                return
             case ast.If() if is_type_checking(statement.test):
                 self.block(statement.orelse, maybe=maybe)
             case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | ast.TryStar() | ast.Match():
@@ -105,88 +91,29 @@ class Text:
                     self.block(block, maybe=True)
             case _ if self._effects.of(statement) is Effect.RUNS:
                 self.steps.append(Acts(statement.lineno, label_of(statement)))
-        if isinstance(statement, Definition):
-            self._bind(statement.name, statement)
-            return
-        for node in walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self._bind(node.id, None)
-        match statement:
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
-                ast.Name(name), value=ast.expr() as value
-            ):
-                self._bind(name, value)
-
-    def _bind(self, name: str, value: Definition | ast.expr | str | None) -> None:
-        """Bind a name; a text is the path that is imported."""
-        self.bound.add(name)
-        self.values.pop(name, None)
-        self.origins.pop(name, None)
-        if isinstance(value, str):
-            self.origins[name] = value
-        elif value is not None:
-            self.values[name] = value
 
     def _names(self, statement: ast.stmt) -> None:
         """Note the names of other modules that it reads or sets."""
         if isinstance(statement, ast.ImportFrom):
             if statement.module != "__future__":
-                taken = tuple(each.path for each in imported(statement, self.package))
+                taken = tuple(each.path for each in imported(statement, self.module.package))
                 self.steps.append(Names(statement.lineno, taken, ()))
             return
         found: dict[bool, list[str]] = {True: [], False: []}
         for node in _run_at_once(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
-                root = root_of(node)
-                if isinstance(root, ast.Name) and root.id in self.origins:
-                    found[isinstance(node.ctx, ast.Load)].append(self._origin(node))
+            path = self.module.path(node) if isinstance(node, ast.Attribute) else None
+            if path is not None and not path.startswith(("builtins.", f"{self.module.name}.")):
+                found[isinstance(node.ctx, ast.Load)].append(path)
         if any(found.values()):
             self.steps.append(Names(statement.lineno, tuple(found[True]), tuple(found[False])))
 
     def _import(self, node: ast.Import | ast.ImportFrom, maybe: bool) -> None:
-        made = imported(node, self.package)
+        made = imported(node, self.module.package)
         if isinstance(node, ast.Import):
             self.steps += [Loads(node.lineno, each.module, maybe=maybe) for each in made]
-        elif made[0].module == "__future__":
-            return
-        else:
+        elif made[0].module != "__future__":
             names = tuple(alias.name for alias in node.names if alias.name != "*")
             self.steps.append(Loads(node.lineno, made[0].module, names, maybe))
-        for each in made:
-            self._bind(each.bound, each.path)
-
-    def _means(self, node: ast.expr) -> Meant:
-        """The dotted name of something outside the project, or what a name in it stands for."""
-        home = self._homes.get(id(node), self)
-        root = root_of(node)
-        if not isinstance(root, ast.Name):
-            return None
-        if root.id not in home.origins:
-            value = home.values.get(root.id) if root is node else None
-            return value if root.id in home.bound else home._origin(node)
-        there, found = self._find(home._origin(node))
-        if there is not None and isinstance(found, (ast.ClassDef, ast.expr)):
-            parts = [found] if isinstance(found, ast.expr) else _outside_of(found)
-            self._homes |= {id(inner): there for part in parts for inner in ast.walk(part)}
-        return found
-
-    def _origin(self, node: ast.expr) -> str:
-        """The dotted name of a chain of attributes, by what its root is imported as."""
-        parts: list[str] = []
-        while isinstance(node, (ast.Attribute, ast.Subscript)):
-            if isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-            node = node.value
-        assert isinstance(node, ast.Name)
-        return ".".join([self.origins.get(node.id, node.id), *reversed(parts)])
-
-
-Defined = Callable[[str], tuple[Text | None, Meant]]
-
-
-def _outside_of(node: ast.ClassDef) -> list[ast.expr]:
-    """What the file around a class evaluates to make it, but for its body."""
-    return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
 
 
 def _heads(statement: ast.stmt) -> list[ast.stmt]:
@@ -253,28 +180,13 @@ class Run:
         self.lines.append(self.line)
 
 
-Find = Callable[[str], tuple[bytes, bool] | None]
-"""A module of the project by its dotted name: its bytes, and whether it is a package's own file."""
-
-
-def found_below(bases: Sequence[Path], data: Callable[[Path], bytes | None]) -> Find:
-    """Find modules in the first of some folders that has them; ``data`` gives a file's bytes."""
-
-    def find(module: str) -> tuple[bytes, bool] | None:
-        for path in module_files(module, dict.fromkeys(bases)):
-            if (found := data(path)) is not None:
-                return found, path.name == "__init__.py"
-        return None
-
-    return find
-
-
 class Loading:
     """Rehearses the loading of modules."""
 
     def __init__(self, find: Find, *, names: bool = False) -> None:
         """With ``names``, what reads names of other modules is an event, too."""
-        self.find, self._names = find, names
+        self._names = names
+        self._project = Project(find, Module("", "", ast.Module([], [])))
         self._texts: dict[str, Text | None] = {}
 
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
@@ -282,13 +194,13 @@ class Loading:
         run = Run(loaded={module: 0})
         for package in with_packages(module)[:-1]:
             self.load(package, run, module)
-        self._steps(module, self.text(tree, package_of(path, module)), run, module)
+        self._steps(module, self._read(Module(module, package_of(path, module), tree)), run, module)
         return run
 
     def executed(self, body: list[ast.stmt], package: str) -> Run:
         """What statements of a file in a package do, where nothing is loaded before."""
         run = Run()
-        self._steps("", self.text(ast.Module(body, []), package), run, "")
+        self._steps("", self._read(Module("", package, ast.Module(body, []))), run, "")
         return run
 
     def load(self, module: str, run: Run, subject: str = "") -> Text | None:
@@ -333,45 +245,15 @@ class Loading:
                 elif name not in found.bound and self._text(inner) is not None:
                     self.load(inner, run, subject)
 
-    def _text(self, module: str) -> Text | None:
+    def _text(self, name: str) -> Text | None:
         """A module of the project; None for any other."""
-        if module not in self._texts:
-            found = self.find(module)
-            # In a circle of imports nothing is known of the file that is being read.
-            self._texts[module] = None if found is None else self._empty("")
-            if found is not None:
-                self._texts[module] = self._read(*found, module)
-        return self._texts[module]
+        if name not in self._texts:
+            module = self._project.module(name)
+            self._texts[name] = None if module is None else self._read(module)
+        return self._texts[name]
 
-    def _read(self, data: bytes, initial: bool, module: str) -> Text:
-        try:
-            tree = shared_tree(data, module)
-        except SourceError:
-            unread = self._empty("")
-            unread.steps.append(Acts(1, "can't be read"))
-            return unread
-        return self.text(tree, module if initial else module.rpartition(".")[0])
-
-    def text(self, tree: ast.Module, package: str) -> Text:
-        """A file of a package, read for what loading it does."""
-        return self._empty(package).read(tree)
-
-    def _empty(self, package: str) -> Text:
-        return Text(package, self._defined, names=self._names)
-
-    def _defined(self, dotted: str) -> tuple[Text | None, Meant]:
-        """What a path leads to through the project's imports, and its file; no file, and the
-        path there, where it leads out of the project.
-        """
-        for _ in range(_LONGEST_CHAIN):
-            module, _, name = dotted.rpartition(".")
-            text = self._text(module) if module else None
-            if text is None:
-                return None, dotted
-            if name not in text.origins:
-                return text, text.values.get(name)
-            dotted = text.origins[name]
-        return None, None
+    def _read(self, module: Module) -> Text:
+        return Text(module, self._project, names=self._names)
 
 
 def is_of_torch(module: str) -> bool:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from codemods.program.imports import Import, imported_module, imports_in
-from codemods.program.nodes import DEFINITIONS, all_arguments, called_name, children, names_bound
-from codemods.program.nodes import walk as nodes_in
+from codemods.program.nodes import DEFINITIONS, all_arguments, children, names_bound
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
 _BINDING = frozenset(
     [
@@ -20,6 +17,8 @@ _BINDING = frozenset(
     ]
 )
 _DEPTH = 8
+ANY = "*"
+"""Stands for a part of a string that the program text does not tell."""
 
 
 @dataclass(eq=False, slots=True)
@@ -150,10 +149,10 @@ def resolve(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:
         return None if base is None else f"{base}.{node.attr}"
     if isinstance(node, ast.Call) and node.args:
         if resolve(node.func, scope, depth - 1) in _IMPORTERS:
-            return single(node.args[0], scope)
+            return text_of(node.args[0], scope)
         return None
     if isinstance(node, ast.Subscript) and resolve(node.value, scope, depth - 1) == "sys.modules":
-        return single(node.slice, scope)
+        return text_of(node.slice, scope)
     if not isinstance(node, ast.Name):
         return None
     owner = scope.owner(node.id)
@@ -167,124 +166,22 @@ def resolve(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:
     return None
 
 
-def single(node: ast.expr, scope: Names) -> str | None:
-    """The one string that an expression can be."""
-    found = strings(node, scope)
-    return found[0] if found is not None and len(found) == 1 else None
-
-
-def strings(node: ast.expr, scope: Names, depth: int = _DEPTH) -> tuple[str, ...] | None:
-    """The strings that an expression can be, as far as literals and loops over them tell."""
+def text_of(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:
+    """The string that an expression is, as far as literals and single assignments tell."""
     if depth == 0:
         return None
     match node:
         case ast.Constant(str(text)):
-            return (text,)
+            return text
         case ast.JoinedStr(parts):
-            return _product([strings(part, scope, depth) for part in parts])
+            return "".join(text_of(part, scope, depth - 1) or ANY for part in parts)
         case ast.FormattedValue(value, -1, None):
-            return strings(value, scope, depth - 1)
+            return text_of(value, scope, depth - 1)
         case ast.BinOp(left, ast.Add(), right):
-            return _product([strings(left, scope, depth - 1), strings(right, scope, depth - 1)])
+            found = [text_of(part, scope, depth - 1) for part in (left, right)]
+            return "".join(part or ANY for part in found) if any(found) else None
         case ast.Attribute(value, "__name__"):
-            module = resolve(value, scope)
-            return None if module is None else (module,)
-        case ast.Name(name):
-            if (given := scope.assigned(name)) is not None:
-                return strings(*given, depth - 1)
-            if (owner := scope.owner(name)) is not None:
-                return _varying(name, owner, depth)
+            return resolve(value, scope)
+        case ast.Name(name) if (given := scope.assigned(name)) is not None:
+            return text_of(*given, depth - 1)
     return None
-
-
-def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """Every concatenation of one string of each part."""
-    made: list[str] = [""]
-    for part in parts:
-        if part is None:
-            return None
-        made = [before + after for before in made for after in part]
-    return tuple(dict.fromkeys(made))
-
-
-def _varying(name: str, owner: Names, depth: int) -> tuple[str, ...] | None:
-    """The strings that loops over literals, ``parametrize`` or the calls in the file give to a name."""
-    loops = (node for node in nodes_in(owner.node) if isinstance(node, (ast.For, ast.comprehension)))
-    values = [(value, owner) for n in loops for value in _unpacked(n.target, n.iter, name, owner)]
-    if not values and isinstance(owner.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        values = list(_given(name, owner.node, owner))
-    found: dict[str, None] = {}
-    for value, where in values:
-        texts = strings(value, where, depth - 1)
-        if texts is None:
-            return None
-        found |= dict.fromkeys(texts)
-    return tuple(found) if values else None
-
-
-def _unpacked(target: ast.expr, values: ast.expr, name: str, scope: Names) -> Iterator[ast.expr]:
-    """What iterating over a literal collection assigns to a name in a loop's target."""
-    if isinstance(values, ast.Name):
-        values = (scope.assigned(values.id) or (values,))[0]
-    if isinstance(values, ast.Dict):
-        values = ast.List([key for key in values.keys if key is not None])
-    if not isinstance(values, (ast.Tuple, ast.List, ast.Set)):
-        return
-    if isinstance(target, ast.Name):
-        if target.id == name:
-            yield from (_parameter(value) for value in values.elts)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for index, element in enumerate(target.elts):
-            if isinstance(element, ast.Name) and element.id == name:
-                for value in values.elts:
-                    value = _parameter(value)
-                    if isinstance(value, (ast.Tuple, ast.List)) and index < len(value.elts):
-                        yield value.elts[index]
-                    elif isinstance(value, ast.Call) and index < len(value.args):
-                        yield value.args[index]
-
-
-def _parameter(value: ast.expr) -> ast.expr:
-    """The one argument of a ``pytest.param``, or the value itself."""
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "param":
-        return value.args[0] if len(value.args) == 1 else value
-    return value
-
-
-def _given(name: str, function: FunctionNode, scope: Names) -> Iterator[tuple[ast.expr, Names]]:
-    """What ``parametrize`` and the calls in the same file pass for a function's parameter."""
-    for decorator in function.decorator_list:
-        match decorator:
-            case ast.Call(ast.Attribute(attr="parametrize"), [named, given, *_]):
-                names = [part.strip() for text in strings(named, scope) or () for part in text.split(",")]
-                if name in names:
-                    plain = [ast.Name(part) for part in names]
-                    target: ast.expr = plain[0] if len(plain) == 1 else ast.Tuple(list(plain))
-                    yield from ((value, scope) for value in _unpacked(target, given, name, scope))
-    positions = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    for node in nodes_in(scope.top().node):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
-            if name in positions and positions.index(name) < len(node.args):
-                yield node.args[positions.index(name)], scope.top()
-            yield from ((keyword.value, scope.top()) for keyword in node.keywords if keyword.arg == name)
-
-
-def imports_any(node: ast.Call) -> bool:
-    """Whether a call imports a module that only a run tells."""
-    return called_name(node) in ("__import__", "import_module", "locate", "resolve_name") and not (
-        node.args and isinstance(node.args[0], ast.Constant)
-    )
-
-
-def takes_any(node: ast.Call, scope: Names) -> bool:
-    """Whether a call takes an attribute whose name only a run tells, or looks up a dotted path.
-
-    A module's ``__getattr__`` takes what its module is asked for, and that is spelled where it is asked.
-    """
-    if called_name(node) in ("locate", "resolve_name"):
-        return True
-    if scope.function == "__getattr__":
-        return False
-    return (
-        called_name(node) == "getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant)
-    )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from codemods.program.nodes import called_name
-from codemods.program.origins import Names, absolute, resolve, strings, walk
+from codemods.program.origins import ANY, Names, absolute, resolve, text_of, walk
 from codemods.program.repository import (
     ModuleName,
     file_or_none,
@@ -28,21 +28,18 @@ from codemods.program.source import SourceError, read_source
 from codemods.program.walk import read_scopes
 from codemods.program.words import words
 
-ANY_NAME = "*"
+ANY_NAME = ANY
 """The name of a seam whose patched name the program text doesn't tell."""
 
 _SETTERS = words("setattr delattr setitem delitem spy stub")
 _READERS = words("""
     getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
-    fullmatch search startswith endswith format
+    fullmatch search startswith endswith format get items keys values
 """)
-"""Calls that take a module or a dotted name and replace nothing."""
-
+"""Calls that take a module, its namespace or a dotted name and replace nothing."""
 _NAMING = _READERS | _SETTERS | words("dir vars isinstance getmembers")
 """Calls that assign nothing of what they are given that their text does not name."""
-_FILLERS = words("update setdefault pop __setitem__ __delitem__")
-"""Methods that change a namespace."""
-_SLOTS = words("__setattr__ __delattr__")
+_OF_PATCH = ("patch", "patch.object", "patch.multiple")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,49 +98,46 @@ class Replacing:
 
     def __init__(self, tree: ast.Module, package: str) -> None:
         self._targets: list[tuple[str, int, str, str]] = []
-        self._stores: list[tuple[str, int, str, str]] = []
-        self._given: set[str] = set()
+        # What something unknown is handed: of a module a file that sets attributes may replace any name.
+        self._given: list[tuple[str, int, str, str]] = []
+        self._sets = False
         for node, scope in walk(tree, package):
             if isinstance(node, ast.Call):
                 self._call(node, scope)
-            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-                # A loop may go through them.
-                self._given.update(filter(None, (resolve(each, scope) for each in _names(node.elts))))
             elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
-                place = (node.lineno, scope.function, how)
-                self._targets += ((target, *place) for target in _stored(node, scope))
                 match node:
-                    case ast.Attribute(value=ast.Name(id=name)) if name not in ("self", "cls"):
-                        if resolve(node.value, scope) is None:
-                            self._stores.append((node.attr, *place))
+                    case ast.Attribute(ast.Name(id=name)) if name not in ("self", "cls"):
+                        self._sets = self._sets or resolve(node.value, scope) is None
+                self._targets += (
+                    (target, node.lineno, scope.function, how) for target in _stored(node, scope)
+                )
 
     def _call(self, node: ast.Call, scope: Names) -> None:
-        patcher = _patcher(node.func, scope)
-        if patcher is None and called_name(node) not in _NAMING:
-            self._given.update(filter(None, (resolve(argument, scope) for argument in node.args)))
-        targets, how = _call_targets(node, patcher, scope)
+        patcher, name = _patcher(node.func, scope), called_name(node)
+        targets, how = _call_targets(node, patcher, scope), patcher or name or "call"
         self._targets += ((target, node.lineno, scope.function, how) for target in targets)
+        if patcher is None and name not in _NAMING:
+            given = filter(None, (resolve(argument, scope) for argument in node.args))
+            self._given += ((path, node.lineno, scope.function, how) for path in given)
 
     def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
         """Names of a module: below it, the line, the function, how."""
+        named = set[tuple[int, str]]()
         for target, line, function, how in self._targets:
             name = _below(target, module)
             if name:
+                named.add((line, how))
                 yield name, line, function, how
-        if any(module.within(path) == "" for path in self._given):
-            # A function of the file may have been handed the module.
-            yield from self._stores
+        for path, line, function, how in self._given if self._sets else ():
+            if module.within(path) == "" and (line, how) not in named:
+                yield ANY_NAME, line, function, how
 
 
 @functools.lru_cache(maxsize=256)
 def replacing_of(tree: ast.Module, package: str) -> Replacing:
     """Search a file once for all modules."""
     return Replacing(tree, package)
-
-
-def _names(nodes: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    return (each for each in nodes if isinstance(each, (ast.Name, ast.Attribute)))
 
 
 def _below(target: str, module: ModuleName) -> str | None:
@@ -162,11 +156,11 @@ def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> list[str]:
 
 
 def _joined(base: str | None, name: ast.expr | None, scope: Names) -> list[str]:
-    """Names below a dotted path, if there is one: those that an expression gives, or any."""
+    """The name below a dotted path, if there is one, that an expression gives, or any."""
     if base is None:
         return []
-    texts = strings(name, scope) if name is not None else None
-    return [f"{base}.{text}" for text in (texts if texts is not None else (ANY_NAME,))]
+    text = text_of(name, scope) if name is not None else None
+    return [f"{base}.{ANY_NAME if text is None else text}"]
 
 
 def _namespace(node: ast.expr, scope: Names) -> str | None:
@@ -180,38 +174,27 @@ def _namespace(node: ast.expr, scope: Names) -> str | None:
     return None
 
 
-def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> tuple[Iterable[str], str]:
-    """The dotted names that a call replaces, and the way in which it does."""
+def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterable[str]:
+    """The dotted names that a call replaces."""
     function, name, given = node.func, called_name(node), node.args
     if patcher is not None:
-        return _patch_targets(node, patcher, scope), patcher
-    if isinstance(function, ast.Attribute):
-        if name in _FILLERS and (base := _namespace(function.value, scope)):
-            return _filled(node, base, scope), name
-        if name in _SLOTS and given and (base := resolve(function.value, scope)) is not None:
-            return _joined(base, given[0], scope), name
-        if name == "dict" and given:
-            texts = [text for text in strings(given[0], scope) or () if text.endswith(".__dict__")]
-            bases = [_namespace(given[0], scope), *(text.removesuffix(".__dict__") for text in texts)]
-            return [target for base in bases for target in _joined(base, None, scope)], "patch.dict"
-        if name in ("setattr", "delattr") and given and (paths := strings(given[0], scope)) is not None:
-            return paths, name
-    if name == "exec" and len(given) > 1:
-        return _joined(_namespace(given[1], scope), None, scope), name
+        yield from _patch_targets(node, patcher, scope)
+        return
+    holders = [function.value, *given] if isinstance(function, ast.Attribute) else given
+    spaces = [space for each in holders if (space := _namespace(each, scope)) is not None]
     if name in ("setitem", "delitem") and len(given) >= 2:
-        return _joined(_namespace(given[0], scope), given[1], scope), name
-    if name in _SETTERS and given:
+        yield from _joined(_namespace(given[0], scope), given[1], scope)
+    elif spaces and (name == "dict" or name not in _READERS):
+        yield from (f"{space}.{ANY_NAME}" for space in spaces)
+    elif name in _SETTERS and given:
         attribute = _argument(node, 1, "name")
-        return _joined(resolve(given[0], scope), attribute, scope) if attribute is not None else (), name
-    return (() if name in _READERS else _handed_over(node, scope)), name or "call"
-
-
-def _filled(node: ast.Call, base: str, scope: Names) -> list[str]:
-    """Names of a namespace that one of its methods changes."""
-    if called_name(node) != "update":
-        return _joined(base, node.args[0], scope) if node.args else []
-    names = [*(keyword.arg or ANY_NAME for keyword in node.keywords), *(ANY_NAME for _ in node.args)]
-    return [f"{base}.{name}" for name in names]
+        text = text_of(given[0], scope) if isinstance(function, ast.Attribute) else None
+        if text is not None:
+            yield text
+        elif attribute is not None:
+            yield from _joined(resolve(given[0], scope), attribute, scope)
+    elif name not in _READERS:
+        yield from _handed_over(node, scope)
 
 
 def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
@@ -239,37 +222,25 @@ def _patcher(function: ast.expr, scope: Names) -> str | None:
     """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
     if not isinstance(function, (ast.Name, ast.Attribute)):
         return None
-    dotted = resolve(function, scope)
-    last = function.attr if isinstance(function, ast.Attribute) else function.id
-    if dotted is None and last not in ("patch", "object", "multiple"):
-        return None
-    parts = (dotted or ast.unparse(function)).split(".")
-    for how in (["patch"], ["patch", "object"], ["patch", "multiple"]):
-        if parts[-len(how) :] == how:
-            return ".".join(how)
-    return None
+    dotted = resolve(function, scope) or ast.unparse(function)
+    return next((how for how in _OF_PATCH if f".{dotted}".endswith(f".{how}")), None)
 
 
 def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
     target = _argument(node, 0, "target")
     if target is None:
         return
-    texts = strings(target, scope)
+    text = text_of(target, scope)
+    base = text or resolve(target, scope)
     if how == "patch":
-        yield from texts or ()
-        return
-    resolved = resolve(target, scope)
-    bases = texts or ((resolved,) if resolved is not None else ())
-    for base in bases:
-        if how == "patch.object":
-            attribute = _argument(node, 1, "attribute")
-            yield from _joined(base, attribute, scope) if attribute is not None else ()
-        else:
-            for keyword in node.keywords:
-                if keyword.arg is None:
-                    yield f"{base}.{ANY_NAME}"
-                elif keyword.arg not in ("spec", "create", "spec_set", "autospec", "new_callable"):
-                    yield f"{base}.{keyword.arg}"
+        yield from filter(None, [text])
+    elif how == "patch.object":
+        attribute = _argument(node, 1, "attribute")
+        yield from _joined(base, attribute, scope) if attribute is not None else ()
+    elif base is not None:
+        for keyword in node.keywords:
+            if keyword.arg not in ("spec", "create", "spec_set", "autospec", "new_callable"):
+                yield f"{base}.{keyword.arg or ANY_NAME}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
-from codemods.program.marks import SAYS, Mark, has_mark, installs_checker, settings_install_checker
 from codemods.program.namespaces import asks_itself
 from codemods.program.nodes import called_name
-from codemods.program.origins import Names, absolute, imported, imports_any, resolve, strings, takes_any, walk
+from codemods.program.origins import Names, absolute, resolve, walk
+from codemods.program.patches import ANY_NAME, replacing_of
 from codemods.program.repository import (
     File,
     ModuleName,
@@ -34,34 +34,55 @@ from codemods.program.texts import loads_any, words_in
 from codemods.program.words import words
 
 T = TypeVar("T")
+Mark = Literal["annotations", "checked", "derived", "doctest", "module", "pickles", "reloads"]
 
-_LISTS = frozenset(["dir", "vars"])
+# By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.
+_MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
+    "annotations": (
+        "may evaluate annotations",
+        re.compile(
+            rb"\b(get_type_hints|get_annotations|eval_str|resolve_types|ForwardRef|evaluate_forward_ref"
+            rb"|pydantic|cattrs|dacite|jsonargparse|msgspec|omegaconf|hydra|simple_parsing|typer|tyro)\b"
+        ),
+    ),
+    "checked": ("may check annotations", re.compile(rb"\b(beartype|jaxtyping|typeguard)\b")),
+    "derived": (
+        "may see what derives from a class",
+        re.compile(
+            rb"\b__(init_subclass|prepare|subclasses)__\b|\bclass\s+\w+\s*\([^()]*\b(type|\w*Meta)\s*[,)]"
+        ),
+    ),
+    "doctest": ("runs doctests", re.compile(rb"\bdoctest\b")),
+    "module": (
+        "asks what is defined for its module",
+        re.compile(rb"\b(__module__|getmodule|getsourcefile)\b"),
+    ),
+    "pickles": (
+        "loads pickles, which name modules",
+        re.compile(
+            rb"\b(pickle|cPickle|_pickle|cloudpickle|dill|joblib)\.(load|loads|Unpickler)\b|\bshelve\b"
+            rb"|\bUnpickler\b|from\s+(pickle|dill|cloudpickle|joblib)\s+import|weights_only\s*=\s*False"
+        ),
+    ),
+    "reloads": (
+        "may load it again",
+        re.compile(rb"\breload\s*\(|\bdel\b.*\bmodules\b|\bmodules\.(pop|clear)\s*\(|delitem\(.*\bmodules\b"),
+    ),
+}
+
+_LISTS = words("dir vars getmembers getmembers_static getclosurevars getsource getsourcelines")
+_BY_NAME = words("delattr getattr hasattr setattr")
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
-_TEXTS = frozenset(["getclosurevars", "getsource", "getsourcelines"])
 # What is handed to these is named there, and goes no further.
-_KEPT = _TEXTS | words("""
-    delattr dir getattr hasattr id isinstance multiple object print reload setattr spy stub vars
-""")
-_RUNS = frozenset(["compile", "exec"])
-# Of other nodes nothing is told.
-_RESOLVED = frozenset([ast.Attribute, ast.Call, ast.Name, ast.Subscript])
-_FOLLOWED = frozenset([ast.Assign, ast.Attribute, ast.Call])
-_TOLD = frozenset(
-    [
-        *(ast.Attribute, ast.Call, ast.Constant, ast.Delete, ast.ImportFrom, ast.keyword),
-    ]
-)
-# By these, or by an import of itself, a file gets at its own namespace or text.
-_ITSELF = re.compile(
-    r"__(dict|file|globals|import|main)__|import_module|importorskip|modules|reload|run_module"
-)
+_KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
+# By these, or by its own name, a file gets at its own namespace or text.
+_ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
+_RUNS = re.compile(rb"\b(compile|exec)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A place outside of a function that sees that the module has a name more; ``by_name``: it only reads one
-    whose name a run tells.
-    """
+    """A place that sees names of the module, or changes one; ``by_name``: it reads one that a run tells."""
 
     path: str
     line: int
@@ -74,21 +95,17 @@ class Look:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one file does with the names of a module."""
+    """What one file does with the names of a module: those that it surely asks it for, those that it takes
+    from something unknown, and whether it gives the module itself away.
+    """
 
     path: str
+    data: bytes
     module: ModuleName
-    names: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
-    imports_any: bool = False
-    takes_any: bool = False
+    unknown: set[str] = field(default_factory=set)
     escapes: bool = False
-    own: bool = False
     looks: list[Look] = field(default_factory=list)
-    marks: frozenset[Mark] = frozenset()
-    reloads: bool = False
 
     def look(self, node: ast.expr, what: str, *, by_name: bool = False) -> None:
         """An expression sees every name of the module."""
@@ -113,10 +130,8 @@ class Surroundings:
         self.root = root
         self.files = files
         self.module = module_name(path, root)
-        self._checked = installs_checker(source.text.encode("utf-8", "replace"))
         self._bases = [root, root / "src", import_base(path)]
         self._known: dict[object, object] = {}
-        self._derived: str | None = None
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """A fact about the project, worked out when first asked for."""
@@ -125,58 +140,42 @@ class Surroundings:
         return cast("T", self._known[key])
 
     @cached_property
-    def _others(self) -> list[_Seen]:
+    def _near(self) -> list[tuple[Path, bytes]]:
+        """The other files that may know the module."""
         tail = self.module.name.rpartition(".")[2]
         inside = self.path.parent if self.path.name == "__init__.py" else None
-        found = []
-        for path, data in self.files():
-            self._checked = self._checked or installs_checker(data)
-            if path == self.path:
-                continue
-            near = says(data, tail) or (inside is not None and inside in path.parents)
-            near = near or (self.path.parent.name.encode() in data and loads_any(data))
-            if self._derived is None and has_mark(data, "derived"):
-                self._derived = shown_path(path, self.root)
-            if near:
-                file = file_or_none(path, data, self.root)
-                if file is not None:
-                    found.append(_look_at(file, self.module, self.path.name))
-                    found[-1].marks = frozenset(mark for mark in SAYS if has_mark(data, mark))
-                    continue
-                # What can't be parsed runs nowhere; its words are counted all the same.
-                words = set(re.findall(r"\w+", data.decode("utf-8", "replace")))
-                shown = shown_path(path, self.root)
-                found.append(_Seen(shown, self.module, words=words, texts=words, imports_any=True))
-        return found
+        return [
+            (path, data)
+            for path, data in self.files()
+            if path != self.path
+            and (
+                says(data, tail)
+                or (inside is not None and inside in path.parents)
+                or (self.path.parent.name.encode() in data and loads_any(data))
+            )
+        ]
 
     @cached_property
-    def _own(self) -> _Seen:
-        names = ModuleName(self.module.name, (*self.module.aliases, "__main__"))
-        package = package_of(self.path, self.module.name)
-        file = File(self.source.path, self.module.name, package, self.source.tree)
-        return _look_at(file, names, self.path.name, own=True)
+    def _own_data(self) -> bytes:
+        return self.source.text.encode("utf-8", "replace")
 
-    @property
+    @cached_property
+    def _own_names(self) -> ModuleName:
+        return ModuleName(self.module.name, (*self.module.aliases, "__main__"))
+
+    @cached_property
     def _seen(self) -> list[_Seen]:
-        return [*self._others, self._own]
-
-    @cached_property
-    def _looking(self) -> list[_Seen]:
-        """The files that may see every name of the module."""
-        return [*self._others, *([self._own] if self._may_look_at_itself() else [])]
-
-    def _may_look_at_itself(self) -> bool:
-        """Whether the file may look at its own namespace or text: a search for words takes less time."""
-        if _ITSELF.search(self.source.text) is not None:
-            return True
-        package = package_of(self.path, self.module.name)
-        for node in statements_in(self.source.tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                for made in imported(node, package):
-                    path = made.module if made.name in (None, "*") else made.path
-                    if any(_on_one_way(path.lstrip("."), spelled) for spelled in self.module.spellings):
-                        return True
-        return False
+        """What those that are Python do, and the file itself, if it may look at itself."""
+        found = []
+        for path, data in self._near:
+            file = file_or_none(path, data, self.root)
+            if file is not None:
+                found.append(_look_at(file, data, self.module, self.path.name))
+        if _ITSELF.search(self._own_data) or says(self._own_data, self.module.name.rpartition(".")[2]):
+            package = package_of(self.path, self.module.name)
+            file = File(self.source.path, self.module.name, package, self.source.tree)
+            found.append(_look_at(file, b"", self._own_names, self.path.name, own=True))
+        return found
 
     @cached_property
     def _submodules(self) -> frozenset[str]:
@@ -189,45 +188,37 @@ class Surroundings:
         return frozenset(entry.name.partition(".")[0] for entry in folder.iterdir())
 
     def taken(self, name: str) -> bool:
-        """Whether somebody else may mean something by a name of the module."""
+        """Whether somebody else may mean something by a name of the module: a file that knows it says so."""
         if name in self._submodules or self.late_star(0, name) is not None:
             return True
-        return any(
-            any(name in known for known in (seen.names, seen.asked, seen.words)) for seen in self._seen
-        )
-
-    def asked(self, name: str) -> bool:
-        """Whether some file asks the module, and surely the module, for a name."""
-        return any(name in seen.asked for seen in self._seen)
+        return any(says(data, name) for _, data in self._near)
 
     def reads(self, name: str) -> str | None:
         """Another file that may read a name from the module, or None.
 
-        Besides those that ask the module for it, these are files that may import any module and take such a
-        name from something unknown; all files, if one gives the module itself away.
+        Besides those that ask the module for it, these are files that take such a name from something
+        unknown, if some file gives the module itself away.
         """
         if name in self._submodules:
             return "a file of its own"
-        return next((s.path for s in self._seen if name in s.asked or self._may_mean(s, name)), None)
-
-    def _may_mean(self, seen: _Seen, name: str) -> bool:
-        """Whether a name that a file takes from something unknown may be meant."""
-        unknown = (self.is_given or seen.imports_any) and not seen.own
-        return unknown and name in seen.names | seen.texts
+        return next(
+            (
+                seen.path
+                for seen in self._seen
+                if name in seen.asked or (name in seen.unknown and (self.is_given or loads_any(seen.data)))
+            ),
+            None,
+        )
 
     def look(self) -> Look | None:
-        """A place that sees every name of the module, one that does not only read first."""
-        looks = [look for seen in self._looking for look in seen.looks]
-        return next((look for look in looks if not look.by_name), next(iter(looks), None))
+        """A place that sees every name of the module, one that does not only read one first."""
+        looks = [look for seen in self._seen for look in seen.looks]
+        return min(looks, key=lambda look: look.by_name, default=None)
 
     def may_ask(self, name: str) -> bool:
-        """Whether a file takes names that only a run tells, or from modules that only a run tells, and may
-        mean this one: a public name, or one that it spells.
-        """
-        return any(
-            (seen.imports_any and seen.takes_any and (name[:1] != "_" or name in seen.names | seen.texts))
-            or self._may_mean(seen, name)
-            for seen in self._seen
+        """Whether a file may take the name from the module that only a run tells, or from one."""
+        return any(loads_any(data) and (name[:1] != "_" or says(data, name)) for _, data in self._near) or (
+            self.is_given and any(name in seen.unknown for seen in self._seen)
         )
 
     @cached_property
@@ -235,40 +226,58 @@ class Surroundings:
         """Whether some file hands the module itself to others."""
         return any(seen.escapes for seen in self._seen)
 
-    @property
-    def reloaded(self) -> bool:
-        """Whether some file loads the module a second time."""
-        return any(seen.reloads for seen in self._seen)
-
-    @property
-    def checks_annotations(self) -> bool:
-        """Whether the project may evaluate the annotations of all its functions when it runs: some file, or
-        its settings, names what of `beartype`, `jaxtyping` or `typeguard` does that.
-        """
-        _ = self._others
-        return self._checked or settings_install_checker(self.root)
-
     def marked(self, mark: Mark, names: Collection[str] | None) -> str | None:
         """A file that shows by its words that it looks at something, and what that is in words, or None.
 
         Besides the module itself, these are files that take one of some names (None: any), or all, from it.
         """
-        if has_mark(self.source.text.encode("utf-8", "replace"), mark):
-            return f"{self.source.path} {SAYS[mark]}"
-        takes = (
-            seen
-            for seen in self._others
-            if mark in seen.marks
-            and (seen.escapes or (seen.asked if names is None else seen.asked.intersection(names)))
-        )
-        return next((f"{seen.path} {SAYS[mark]}" for seen in takes), None)
+        says_what, pattern = _MARKS[mark]
+        if pattern.search(self._own_data):
+            return f"{self.source.path} {says_what}"
+        for seen in self._seen:
+            takes = seen.escapes or (seen.asked if names is None else seen.asked.intersection(names))
+            if takes and pattern.search(seen.data):
+                return f"{seen.path} {says_what}"
+        return None
 
-    def asks_for_derived(self) -> str | None:
-        """A file, of the whole project, that may see what derives from its classes, in words, or None."""
-        _ = self._others
-        own = has_mark(self.source.text.encode("utf-8", "replace"), "derived")
-        path = self.source.path if own else self._derived
-        return None if path is None else f"{path} {SAYS['derived']}"
+    def marked_anywhere(self, mark: Mark) -> str | None:
+        """The same of a file of the whole project."""
+        says_what, pattern = _MARKS[mark]
+        everywhere = ((path, data) for path, data in self.files() if path != self.path)
+        for path, data in ((self.path, self._own_data), *everywhere):
+            if pattern.search(data):
+                return f"{shown_path(path, self.root)} {says_what}"
+        return None
+
+    @property
+    def reloaded(self) -> bool:
+        """Whether some file that takes something from the module may load it a second time."""
+        return self.marked("reloads", None) is not None
+
+    @cached_property
+    def checks_annotations(self) -> bool:
+        """Whether the project may check the annotations of all its functions when it runs."""
+        return self.marked_anywhere("checked") is not None
+
+    def replacing(self, names: Collection[str], paths: Iterable[str] = ()) -> Look | None:
+        """A place that replaces one of some names of the module, or names that only a run tells; or by its
+        words an attribute with the last name of some dotted paths.
+        """
+        package = package_of(self.path, self.module.name)
+        own = File(self.source.path, self.module.name, package, self.source.tree)
+        near = (file_or_none(path, data, self.root) for path, data in self._near)
+        for file in filter(None, (*near, own)) if names else ():
+            for name, line, *_ in replacing_of(file.tree, file.package).names_of(self._own_names):
+                known = name.removesuffix(f".{ANY_NAME}") + "."
+                if name in (ANY_NAME, "__dict__") or any(f"{read}.".startswith(known) for read in names):
+                    return Look(file.shown, line, f"replaces {name}")
+        for dotted in paths:
+            pattern = _replaced(dotted)
+            for path, data in ((self.path, self._own_data), *self.files()):
+                if (found := pattern.search(data)) is not None:
+                    line = data.count(b"\n", 0, found.start()) + 1
+                    return Look(shown_path(path, self.root), line, f"may replace {dotted}")
+        return None
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
         """The line of a star import after a line that may bring a name; without one, that may bring any."""
@@ -294,77 +303,74 @@ class Surroundings:
         return found
 
 
-def _on_one_way(path: str, module: str) -> bool:
-    """Whether a dotted path leads to a module, to a package around it, or to something in it."""
-    return not path or f"{path}.".startswith(f"{module}.") or f"{module}.".startswith(f"{path}.")
+def _replaced(dotted: str) -> re.Pattern[bytes]:
+    """Assignments of attributes that are called like the last name of a path, and calls that may patch it."""
+    top, _, name = dotted.rpartition(".")
+    base = rb"\bbuiltins" if top == "builtins" else b""
+    word = re.escape(name.encode())
+    patched = rb"(patch|attr|item)[\w.]*\([^\n]*['\".]%b['\"]" % word
+    return re.compile(rb"%b\.%b\s*=(?!=)|\bdel\b.*\.%b\b|%b" % (base, word, word, patched))
 
 
-def _look_at(looking: File, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
+def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
     """What a file does with the names of a module, which is in a file of some name."""
-    package = looking.package
-    seen = _Seen(looking.shown, module, own=own)
-    given, runs = False, False
-    stores: set[str] = set()
-    reads_file: ast.expr | None = None
+    seen = _Seen(looking.shown, data, module)
+    runs = not own and _RUNS.search(data) is not None
     values: set[ast.AST] = set()
-    for node, scope in walk(looking.tree, package):
-        kind = type(node)
-        if kind in _FOLLOWED:
+    for node, scope in walk(looking.tree, looking.package):
+        if isinstance(node, (ast.Assign, ast.Attribute, ast.Call)):
             values.update(_followed(node))
-        if kind in _RESOLVED and not seen.escapes and node not in values:
-            assert isinstance(node, ast.expr)
-            seen.escapes = seen.is_module(resolve(node, scope))
-        if kind not in _TOLD:
-            continue
+        if isinstance(node, (ast.Attribute, ast.Call, ast.Name, ast.Subscript)) and not seen.escapes:
+            seen.escapes = node not in values and seen.is_module(resolve(node, scope))
         match node:
             case ast.Attribute():
-                if not isinstance(node.ctx, ast.Load):
-                    stores.add(node.attr)
-                _attribute(node, scope, seen)
+                _attribute(node, scope, seen, own=own)
             case ast.ImportFrom():
-                if seen.is_module(absolute(node, package)):
+                if seen.is_module(absolute(node, looking.package)):
                     seen.asked.update(alias.name for alias in node.names)
-            case ast.Delete():
-                seen.reloads = seen.reloads or _forgets(node, scope, seen)
-            case ast.keyword(arg=str() as name) if not own:
-                seen.words.add(name)
             case ast.Constant(value=str() as text) if not own:
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
-                seen.words.update(re.findall(r"\w+", text))
-                seen.texts.update(words_in(text))
-                reads_file = reads_file or (node if text.endswith(file) else None)
-            case ast.Call() if own and asks_itself(node):
-                seen.look(node, "takes its own module or text")
-            case ast.Call():
-                seen.imports_any = seen.imports_any or imports_any(node)
-                seen.takes_any = seen.takes_any or takes_any(node, scope)
-                seen.reloads = seen.reloads or _forgets(node, scope, seen)
-                given = _call(node, scope, seen) or given
-                runs = runs or (isinstance(node.func, ast.Name) and node.func.id in _RUNS)
-    if given:
-        seen.names |= stores
-    if runs and reads_file is not None:
-        seen.look(reads_file, "may run its text somewhere else")
+                if within == "__dict__":
+                    seen.look(node, "looks at its namespace")
+                seen.unknown.update(words_in(text))
+                if runs and text.endswith(file):
+                    seen.look(node, "may run its text somewhere else")
+            case ast.Call(args=[first, *_]):
+                _call(node, resolve(first, scope), seen, own=own)
     return seen
 
 
-def _attribute(node: ast.Attribute, scope: Names, seen: _Seen) -> None:
+def _attribute(node: ast.Attribute, scope: Names, seen: _Seen, *, own: bool) -> None:
     """Whether an attribute is of the module, sees names of it, or what a function is made of."""
-    base, own = resolve(node.value, scope), seen.own
+    base = resolve(node.value, scope)
     within = None if base is None else seen.module.within(base)
+    if within == "":
+        seen.asked.add(node.attr)
     if node.attr == "__dict__" and within == "":
         seen.look(node, "looks at its namespace")
     elif own and node.attr == "__globals__" and isinstance(node.ctx, ast.Load):
         seen.look(node, "looks at the globals of a function")
     elif node.attr in _OF_FUNCTION and within and not own:
         seen.look(node, f"looks at {node.attr} of {within}")
-    of_self = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-    near = isinstance(node.value, (ast.Call, ast.Subscript)) if own else not of_self
-    if within == "":
-        seen.asked.add(node.attr)
-    elif base is None and near:
-        seen.names.add(node.attr)
+    elif base is None and not own:
+        seen.unknown.add(node.attr)
+
+
+def _call(node: ast.Call, given: str | None, seen: _Seen, *, own: bool) -> None:
+    """Whether a call sees names of the module, or its text; ``given``: the path of the first argument."""
+    name, within = called_name(node), None if given is None else seen.module.within(given)
+    if own and asks_itself(node):
+        seen.look(node, "takes its own module or text")
+    elif name in _LISTS and (within == "" or (within is not None and name.startswith(("getc", "gets")))):
+        seen.look(node, f"lists its names, or reads its text, by {name}()")
+    elif name in _BY_NAME and within == "" and len(node.args) > 1:
+        match node.args[1]:
+            case ast.Constant(value=str() as text):
+                seen.asked.add(text)
+            case _:
+                reads = name in ("getattr", "hasattr")
+                seen.look(node, "takes names from it that only a run tells", by_name=reads)
 
 
 def _followed(node: ast.AST) -> Iterator[ast.AST]:
@@ -376,58 +382,3 @@ def _followed(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Call(args=[first, *_]):
             if called_name(node) in _KEPT:
                 yield first
-
-
-def _forgets(node: ast.Call | ast.Delete, scope: Names, seen: _Seen) -> bool:
-    """Whether something may take the module out of ``sys.modules``, so that it is loaded again.
-
-    A script that does so on its way, and imports nothing of the module itself, has had nothing of it yet.
-    """
-    if scope.top() is scope and all(seen.module.within(path) is None for path in scope.imports.values()):
-        return False
-    taken: list[tuple[ast.expr, ast.expr]] = []
-    match node:
-        case ast.Delete(targets):
-            taken = [(target.value, target.slice) for target in targets if isinstance(target, ast.Subscript)]
-        case ast.Call(ast.Attribute(attr="delitem"), [space, key, *_]):
-            taken = [(space, key)]
-        case ast.Call(ast.Attribute(space, "pop"), [key, *_]):
-            taken = [(space, key)]
-        case ast.Call(ast.Attribute(space, "clear")):
-            return resolve(space, scope) == "sys.modules"
-    return any(_means(key, scope, seen) for space, key in taken if resolve(space, scope) == "sys.modules")
-
-
-def _means(key: ast.expr, scope: Names, seen: _Seen) -> bool:
-    """Whether a key of ``sys.modules`` may be the module's."""
-    texts = strings(key, scope)
-    if texts is not None:
-        return any(map(seen.is_module, texts))
-    # A key that only a run tells may mean any module; of those, the ones that the file knows.
-    return any(seen.module.within(path) is not None for path in scope.top().imports.values())
-
-
-def _call(node: ast.Call, scope: Names, seen: _Seen) -> bool:
-    """What a call does with the module; whether it hands it to something."""
-    name = called_name(node)
-    given = [resolve(argument, scope) for argument in node.args]
-    whole = [seen.is_module(path) for path in given]
-    of_module = whole[:1] == [True]
-    if name in _LISTS and of_module:
-        seen.look(node, f"lists its names by {name}()")
-    elif name in ("getmembers", "getmembers_static") and of_module:
-        seen.look(node, "lists its names by inspect.getmembers()")
-    elif name in _TEXTS and given and given[0] is not None and seen.module.within(given[0]) is not None:
-        seen.look(node, f"reads its text by {name}()")
-    elif name in ("getattr", "hasattr", "setattr", "delattr") and of_module and len(node.args) > 1:
-        texts = strings(node.args[1], scope)
-        if texts is not None:
-            seen.asked.update(texts)
-        else:
-            reads = name in ("getattr", "hasattr")
-            seen.look(node, "takes names from it that only a run tells", by_name=reads)
-    elif name == "reload" and of_module:
-        seen.reloads = True
-    else:
-        return any(whole)
-    return False

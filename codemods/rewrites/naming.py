@@ -36,7 +36,9 @@ class FileNames:
 
     def free(self, name: str, helper: Helper) -> bool:
         """Whether a module-level name would mean the lifted helper and nothing else."""
-        if name in self._taken or hasattr(builtins, name) or name in self.tree.strings or is_hook(name):
+        if name in self._taken or hasattr(builtins, name) or is_hook(name):
+            return False
+        if name in self.tree.strings or name in self.tree.attributes:
             return False
         if self.surroundings is not None and self.surroundings.taken(name):
             return False

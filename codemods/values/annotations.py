@@ -17,8 +17,7 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope
 from codemods.values import Style
-from codemods.values.stated import Stated
-from codemods.values.types import ANY, LITERAL, PARAMETERS, UNION, Type
+from codemods.values.stated import NONE, Stated
 from codemods.values.variables import Variables
 
 # Of these, a package's own name is enough to have what is below it.
@@ -58,11 +57,7 @@ class Annotations:
 
     def of_result(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Annotation | None:
         """What a function of the module says that it returns."""
-        stated = node.returns
-        if self.style == "none" or stated is None:
-            return None
-        names = plain_names(stated)
-        return None if names is None or not all(map(self._is_known, names)) else Annotation(stated)
+        return None if self.style == "none" or node.returns is None else self._copied(node.returns)
 
     @property
     def fallback(self) -> Annotation | None:
@@ -92,68 +87,58 @@ class Annotations:
     @property
     def anything(self) -> Annotation:
         """``Any``, by whichever name."""
+        imports: set[Import] = set()
         try:
-            return self._rendered(ANY)
+            text = self._named("typing.Any", imports)
         except _Unknown:
             return Annotation(ast.Name("Any", ast.Load()), frozenset([Import("typing", "Any")]))
+        return _parsed(text, imports)
 
     def _inferred(self, name: str, owner: Scope) -> Annotation | None:
-        kind = self.variables.of(name, owner)
-        if kind is None or kind.path == "None":
-            return None
         declared = self.variables.declaration(name, owner)
-        if declared is not None and self.stated.annotation(declared, self.stated.project.own) == kind:
-            names = plain_names(declared)
-            if names is not None and all(map(self._is_known, names)):
-                return Annotation(declared)
+        if declared is not None:
+            return self._copied(declared)
+        classes = self.variables.of(name, owner)
+        if classes is None or classes == {NONE}:
+            return None
+        imports: set[Import] = set()
         try:
-            return self._rendered(kind)
+            # None comes last.
+            text = " | ".join(self._named(each, imports) for each in sorted(classes, key=NONE.__eq__))
         except _Unknown:
             return None
+        return _parsed(text, imports)
+
+    def _copied(self, stated: ast.expr) -> Annotation | None:
+        """An annotation of the source, unless another file can't have what it names."""
+        names = plain_names(stated)
+        return None if names is None or not all(map(self._is_known, names)) else Annotation(stated)
 
     def _is_known(self, name: str) -> bool:
         """Whether another file can import what a name of the source stands for."""
         found = globals_of(self.analysis).look_up(name)
         return found.origin in ("builtin", "import", "typing") or found.settled
 
-    # From types to names
-
-    def _rendered(self, kind: Type) -> Annotation:
-        imports: set[Import] = set()
-        text = self._text(kind, imports)
-        return Annotation(ast.parse(text, mode="eval").body, frozenset(imports))
-
-    def _text(self, kind: Type, imports: set[Import]) -> str:
-        """A type as an annotation writes it."""
-        if kind.path in ("None", "...") or kind.path.startswith(LITERAL):
-            return kind.path.removeprefix(LITERAL)
-        args = [self._text(argument, imports) for argument in kind.args]
-        if kind.path == UNION:
-            return " | ".join(args)
-        if kind.path == PARAMETERS:
-            return f"[{', '.join(args)}]"
-        base = self._named(kind, imports)
-        return f"{base}[{', '.join(args)}]" if args else base
-
-    def _named(self, kind: Type, imports: set[Import]) -> str:
+    def _named(self, path: str, imports: set[Import]) -> str:
         """The name by which the source knows a class, or by which it is imported."""
-        module, _, name = kind.path.rpartition(".")
+        module, _, name = path.rpartition(".")
+        if path == NONE:
+            return path
         if module == "builtins":
             if not self.tree.is_builtin(self.tree.module, name):
                 raise _Unknown
             return name
-        for path in dict.fromkeys((kind.path, kind.spelled)):
-            for known, prefix in self._prefixes(path):
-                return known + path.removeprefix(prefix)
+        for known, prefix in self._prefixes(path):
+            return known + path.removeprefix(prefix)
         for known in self._by_last.get(name, ()):
-            if self.stated.project.settled(self._paths[known]) == kind.path:
+            if self.stated.project.settled(self._paths[known]) == path:
                 return known
-        wanted = Import(*(kind.spelled or kind.path).rpartition(".")[::2])
-        taken = (self.tree.module, wanted.bound) in self.tree.binders or hasattr(builtins, wanted.bound)
-        if not wanted.module or taken or (self.tree.module, wanted.bound) in self.tree.uses:
+        wanted = Import(module, name)
+        taken = (self.tree.module, name) in self.tree.binders or hasattr(builtins, name)
+        if not module or taken or (self.tree.module, name) in self.tree.uses:
             raise _Unknown
         imports.add(wanted)
-        return wanted.bound
+        return name
 
     def _prefixes(self, path: str) -> list[tuple[str, str]]:
         """Names of the source for a path, or for the module that has it."""
@@ -185,3 +170,7 @@ class Annotations:
         for name, path in self._paths.items():
             found.setdefault(path.rpartition(".")[2], []).append(name)
         return found
+
+
+def _parsed(text: str, imports: set[Import]) -> Annotation:
+    return Annotation(ast.parse(text, mode="eval").body, frozenset(imports))

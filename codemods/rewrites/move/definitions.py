@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from codemods.program.annotations import stated_by
 from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
 from codemods.program.globals import GlobalName, globals_of
 from codemods.program.helpers import own_nodes
 from codemods.program.lifting import Analysis
+from codemods.program.modules import effects_of
 from codemods.program.nodes import called, first_line, is_accessor
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.words import words

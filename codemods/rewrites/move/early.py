@@ -7,8 +7,8 @@ import sys
 from collections.abc import Collection
 
 from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
 from codemods.program.globals import ImportNode
+from codemods.program.modules import effects_of
 from codemods.program.scopes import ScopeTree
 
 _FAILED = ("ImportError", "ModuleNotFoundError")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from codemods.program import nodes
 from codemods.program.annotations import quoted_in
@@ -12,7 +11,6 @@ from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
 from codemods.program.loops import private_names
 from codemods.program.namespaces import asking
-from codemods.program.replaced import place_replacing
 from codemods.program.repository import setting_files
 from codemods.program.scopes import ScopeTree
 from codemods.program.surroundings import Surroundings
@@ -47,10 +45,10 @@ def moved_alike(
     if place is not None:
         what = f"an annotation of {name} names {lazily[0]}, which can't be imported alike, and {place}"
         yield refuse("needs-source", node, what)
-    reads = {read: True for read in definition.reads if known.look_up(read).origin in ("import", "own")}
+    reads = [read for read in definition.reads if known.look_up(read).origin in ("import", "own")]
     late = [r for r in reads if not known.repeatable(known.look_up(r), node.lineno)]
-    paths = {path: True for r in late for n in known.look_up(r).imports for path in _taken(n)}
-    if (replaced := place_replacing(around, reads, paths)) is not None:
+    paths = [made.path for r in late for made in known.imports(r, "") if made.name is not None]
+    if (replaced := around.replacing(reads, paths)) is not None:
         yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
@@ -61,18 +59,12 @@ def moved_alike(
     what = f"a file of the project loads the module again, and {name} would not be made anew"
     found = [("definition-evaluated", what if around.reloaded else None)]
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-        found.append(("definition-evaluated", around.asks_for_derived() if derives else None))
+        found.append(("definition-evaluated", around.marked_anywhere("derived") if derives else None))
         found.append(("introspection", around.marked("module", [name])))
         found.append(("introspection", around.marked("doctest", [name]) if examples else None))
     for code, told in found:
         if told is not None:
             yield refuse(code, node, told)
-
-
-def _taken(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The dotted paths that an import takes names from other modules by."""
-    if isinstance(node, ast.ImportFrom) and not node.level:
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:

@@ -14,7 +14,6 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.loops import private_names
 from codemods.program.nodes import all_defaults, called, first_of
-from codemods.program.replaced import place_replacing
 from codemods.program.scopes import ScopeTree, dotted
 from codemods.program.source import all_blocks
 from codemods.program.surroundings import Surroundings
@@ -146,7 +145,7 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
     ):
         names, paths = reads_of(tree, helper.outer, evaluated)
-        place = place_replacing(around, names, paths)
+        place = around.replacing(names, paths)
         if place is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"
             yield refuse(code, helper.node, what)

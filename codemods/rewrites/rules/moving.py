@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from codemods.program import nodes
 from codemods.program.effects import Effect
-from codemods.program.file_effects import effects_of
 from codemods.program.globals import Globals, globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
+from codemods.program.modules import effects_of
 from codemods.program.nodes import first_line
 from codemods.rewrites.refusals import Refusals, refuse
 

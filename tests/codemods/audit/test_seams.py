@@ -81,12 +81,14 @@ SEAMS = {
     "__name__": ('from pkg.sub import loop\nmocker.patch(f"{loop.__name__}.get_hub")', ["get_hub"]),
     "loop over names": (
         'from pkg.sub import loop\nfor n in ("a", "b"):\n    monkeypatch.setattr(loop, n, 1)',
-        ["a", "b"],
+        ["*"],
     ),
-    "loop over pairs": (
-        'from pkg.sub import loop\nfor n, v in [("a", 1), ("b", 2)]:\n    monkeypatch.setattr(loop, n, v)',
-        ["a", "b"],
+    "loop over strings": ('for n in ("a", "b"):\n    mocker.patch(f"pkg.sub.loop.{n}")', ["*"]),
+    "the module is handed to a function": (
+        "from pkg.sub import loop\ndef change(m):\n    m.get_hub = fake\nchange(loop)",
+        ["*"],
     ),
+    "the namespace is changed": ("from pkg.sub import loop\nvars(loop).update(x=1)", ["*"]),
     "somebody's own helper": ('swap("pkg.sub.loop.get_hub", to=fake)', ["get_hub"]),
     "somebody's own helper, object": ('from pkg.sub import loop\nswap(loop, "get_hub", fake)', ["get_hub"]),
     "a sentence": ('print("see pkg.sub.loop.get_hub")\nlog("pkg.sub.loop.get_hub is gone")', []),
@@ -143,30 +145,6 @@ def test_relative_imports_and_folders_without_init(make_tree: Tree) -> None:
     )
     module = module_name(root / "top/specimen/loop.py", root)
     assert [seam.name for seam in find_seams([root], module, root)] == ["far", "near"]
-
-
-def test_names_given_by_parametrize_and_by_a_helper_of_the_tests(make_tree: Tree) -> None:
-    root = make_tree(
-        PACKAGE
-        | {
-            "tests/test_loop.py": """
-                import pytest
-                from pkg.sub import loop
-
-                def stub(monkeypatch, name):
-                    monkeypatch.setattr(loop, name, None)
-
-                @pytest.mark.parametrize("name", ["a", "b"])
-                def test_each(monkeypatch, name):
-                    monkeypatch.setattr(loop, name, None)
-
-                def test_stub(monkeypatch):
-                    stub(monkeypatch, "c")
-                    stub(monkeypatch, name="d")
-                """
-        }
-    )
-    assert names(root) == ["a", "b", "c", "d"]
 
 
 def test_a_file_that_is_run_is_no_seam(make_tree: Tree) -> None:

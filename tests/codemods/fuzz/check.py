@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib
 import io
 import json
-import re
 import signal
 import sys
 import tempfile
-import tokenize
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 
-from tests.codemods.fuzz.dress import PLAIN, Dress
-from tests.codemods.fuzz.modes import Asked, Helpers, Mode, ask, moves_lines
+from tests.codemods.fuzz.modes import Helpers, Mode, ask
 
 Tool = Callable[[list[str]], int]
 SECONDS = 2.0
@@ -33,11 +29,10 @@ class Declined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """The files that the tool left, what it says of each helper, and what it was asked for."""
+    """The files that the tool left, and what it says of each helper."""
 
     files: dict[str, str]
     helpers: Helpers
-    asked: Asked | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +67,14 @@ class Unusable:
 Verdict = Same | Different | Broken | Unusable
 
 
-def check(text: str, tool: Tool, mode: Mode = "plain", dress: Dress = PLAIN) -> Verdict:
+def check(text: str, tool: Tool, mode: Mode = "plain") -> Verdict:
     """Return whether lifting what can be lifted keeps what the program `text` does."""
-    text = dress.put_on(text)
     try:
         before = run({"program.py": text})
     except (SyntaxError, TimeoutError) as error:
         return Unusable(type(error).__name__)
     try:
-        lifted = lift(text, tool, mode, dress)
+        lifted = lift(text, tool, mode)
     except Declined as error:
         return Unusable(str(error))
     except Exception:
@@ -91,37 +85,22 @@ def check(text: str, tool: Tool, mode: Mode = "plain", dress: Dress = PLAIN) -> 
         return Different(f"the result fails: {type(error).__name__}: {error}", lifted)
     if after != before:
         return Different(difference(before, after), lifted)
-    if lost := comments(text) - comments("\n".join(lifted.files.values())):
-        return Different(f"comments lost: {sorted(lost)}", lifted)
-    kept = iter(lifted.files["program.py"].splitlines())
-    for line in () if moves_lines(mode) else untouched(text):
-        if line not in kept:
-            return Different(f"line changed without need: {line!r}", lifted)
     return Same(lifted)
 
 
-def lift(text: str, tool: Tool, mode: Mode = "plain", dress: Dress = PLAIN) -> Lifted:
-    """Run the tool on a copy of the program, whose bytes look as `dress` says."""
+def lift(text: str, tool: Tool, mode: Mode = "plain") -> Lifted:
+    """Run the tool on a copy of the program."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         program = Path("program.py")
-        program.write_bytes(dress.encode(text))
-        helpers: Helpers = () if mode in ("plain", "file", "context") else _call(tool, ["program.py"])
+        program.write_text(text, encoding="utf-8")
+        helpers: Helpers = _call(tool, ["program.py"]) if mode in ("residual", "box") else ()
         asked = ask(mode, text, helpers)
-        # A plan that names what is refused does nothing: leave out what it says can't be done.
-        for _ in range(3):
-            if asked is None:
-                return Lifted({"program.py": text}, helpers, None)
-            if asked.plan is not None:
-                Path("plan.toml").write_text(asked.plan, encoding="utf-8")
-            said = _call(tool, [*asked.arguments, "--write"])
-            refused = {name for name, status, _ in said if status == "refused"}
-            if asked.plan is None or not refused.intersection(name for name, _, _ in helpers):
-                break
-            helpers = tuple(entry for entry in helpers if entry[0] not in refused)
-            asked = ask(mode, text, helpers)
-        files = {path.name: path.read_text(encoding="utf-8-sig") for path in Path().glob("[!p]*.py")}
-        files["program.py"] = dress.decode(program.read_bytes())
-        return Lifted(files, said, asked)
+        if asked is None:
+            return Lifted({"program.py": text}, helpers)
+        if asked.plan is not None:
+            Path("plan.toml").write_text(asked.plan, encoding="utf-8")
+        said = _call(tool, [*asked.arguments, "--write"])
+        return Lifted({path.name: path.read_text(encoding="utf-8") for path in Path().glob("*.py")}, said)
 
 
 def _call(tool: Tool, arguments: list[str]) -> Helpers:
@@ -154,8 +133,7 @@ def run(files: dict[str, str]) -> str:
 def _import(files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
-            encoding = "latin-1" if "coding: latin-1" in text[:40] else "utf-8"
-            (Path(folder) / name).write_text(text, encoding=encoding)
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         sys.path.insert(0, folder)
         written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
@@ -222,50 +200,6 @@ def _limits() -> Iterator[None]:
     finally:
         sys.monitoring.set_events(tool, 0)
         sys.monitoring.free_tool_id(tool)
-
-
-def comments(text: str) -> frozenset[str]:
-    """Return the comments of a text."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return frozenset(token.string for token in tokens if token.type == tokenize.COMMENT)
-
-
-def untouched(text: str) -> list[str]:
-    """Return the lines that lifting has no reason to touch: none of a helper, none that names one, no import
-    of theirs.
-    """
-    tree = ast.parse(text)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inner = [
-        node for outer in functions for node in ast.walk(outer) if node in functions and node is not outer
-    ]
-    names = {node.name for node in inner}
-    touched = {
-        line for node in inner for line in range(node.lineno - len(node.decorator_list), _end(node) + 1)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt):
-            header = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
-            if any(isinstance(part, ast.Name) and part.id in names for h in header for part in ast.walk(h)):
-                body = getattr(node, "body", None)
-                last = getattr(body[0], "lineno", node.lineno + 1) if body else _end(node)
-                touched.update(range(node.lineno, last + 1))
-                touched.update(
-                    range(node.lineno, _end(node) + 1) if isinstance(node, ast.Match | ast.Try) else ()
-                )
-    # An import that only helpers needed goes with them.
-    needed = {part.id for node in inner for part in ast.walk(node) if isinstance(part, ast.Name)}
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            bound = {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            touched.update(range(node.lineno, _end(node) + 1) if bound & needed else ())
-    numbered = enumerate(text.splitlines(), 1)
-    return [line for i, line in numbered if i not in touched and re.match(r"\s*[^\s#]", line)]
-
-
-def _end(node: ast.stmt) -> int:
-    assert node.end_lineno is not None
-    return node.end_lineno
 
 
 def difference(before: str, after: str) -> str:

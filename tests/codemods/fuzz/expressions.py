@@ -10,27 +10,18 @@ from tests.codemods.fuzz.scopes import NAMES, Scope, Signature
 
 HABITS = {
     "annotations": 15,
-    "attributes": 4,
     "callbacks": 30,
     "classes": 30,
-    "comments": 40,
     "comprehensions": 60,
     "conditional": 20,
     "coroutines": 15,
-    "decorators": 8,
-    "defaults": 12,
     "deferred": 50,
     "deletes": 12,
-    "dynamic": 4,
-    "formats": 20,
-    "frames": 8,
     "generators": 35,
     "globals": 15,
-    "hints": 20,
     "keywords": 40,
     "lambdas": 30,
     "late": 15,
-    "layout": 40,
     "loops": 60,
     "makers": 25,
     "match": 25,
@@ -45,19 +36,6 @@ HABITS = {
     "walrus": 40,
 }
 """What a program may do, and in how many of 100: few at once, so that they meet in every combination."""
-
-FORMATS = (
-    'f"{int(%s)}"',
-    'f"a{int(%s)!r:>4}{{}}"',
-    '"x" f"{int(%s)}" "y{}"',
-    'f"""\n  {int(%s)}\n"""',
-    'f"{int(%s)}{int(%s)}"',
-    'f"{int(%s)=}"',
-    'f"{1:>{abs(%s) %% 9}}"',
-    'f"é{int(%s)}ü{int(%s)}"',
-    'f"{int(%s)}"\n        f"{int(%s)}"',
-    'rf"""{int(%s)}\\d\n{ int(%s) }"""',
-)
 
 
 @dataclass(slots=True)
@@ -104,8 +82,6 @@ class Author:
             options.append((1, lambda: self.immediate_lambda(scope, depth)))
         if "callbacks" in self.habits:
             options.append((2, lambda: self.callback(scope, depth)))
-        if "formats" in self.habits and not simple:
-            options.append((2, lambda: self.format(scope)))
         if scope.lists:
             options.append((1, lambda: f"len({pick(self.choices, sorted(scope.lists))})"))
         return weighted(self.choices, options)()
@@ -171,12 +147,6 @@ class Author:
         shape = pick(self.choices, ["call({}, {})", "sum(map({}, [{}]))", "call(*[{}, {}])"])
         return shape.format(pick(self.choices, helpers).name, self.expression(scope, depth - 1, True))
 
-    def format(self, scope: Scope) -> str:
-        """Return a shown f-string with calls in it, whose places in the text are hard to tell."""
-        form = pick(self.choices, FORMATS)
-        calls = tuple(self.some_call(scope, 0, True) for _ in range(form.replace("%%", "").count("%s")))
-        return f"len(show({self.tag()}, {form % calls}))"
-
     def some_call(self, scope: Scope, depth: int, simple: bool = False) -> str:
         """Return a call of a helper that can be seen here, if there is one."""
         helpers = scope.callable_helpers()
@@ -211,19 +181,4 @@ class Author:
             parts.append(f"{pick(self.choices, free)}={self.atom(scope)}")
         if self.may("unpacking", 10):
             parts.append(f"**{{{pick(self.choices, NAMES)!r}: 1}}")
-        return self.lay_out(parts, simple)
-
-    def lay_out(self, parts: list[str], simple: bool) -> str:
-        """Return the argument list, written plainly or in some other way that Python allows."""
-        if simple or not self.may("layout", 60):
-            return f"({', '.join(parts)})"
-        style = self.choices.integer(0, 4)
-        if style == 0 and parts:
-            return f"({', '.join(parts)},)"
-        if style == 1:
-            return f"( {' , '.join(parts)} )"
-        if style == 2 and parts:
-            return "(\n            " + ",  # why\n            ".join(parts) + ",\n        )"
-        if style == 3:
-            return " (" + ",\n  ".join(parts) + ")"
-        return "(  # first\n            " + ", ".join(parts) + "  # last\n        )"
+        return f"({', '.join(parts)})"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.codemods.fuzz.choices import Choices, Drawn, Seeded, chance, pick, weighted
 from tests.codemods.fuzz.expressions import HABITS, Author
-from tests.codemods.fuzz.prelude import HARMLESS_HINTS, HINTS, HINTS_PRELUDE, LOOKS, PRELUDE
+from tests.codemods.fuzz.prelude import PRELUDE
 from tests.codemods.fuzz.scopes import HELPERS, NAMES, Kind, Scope, Signature
 
 GLOBALS = ("k", "x", "h")
@@ -34,10 +34,7 @@ class Program:
         module.bound = {line[0] for line in lines} & set(NAMES)
         for number in range(1 if chance(self.choices, 80) else 2):
             lines += ["", *self.entry(module, f"outer{number}")]
-        extra = HINTS_PRELUDE if "hints" in self.author.habits else ""
-        if "frames" in self.author.habits:
-            extra += f"import sys\n{pick(self.choices, LOOKS)}\n"
-        return PRELUDE + extra + "\n".join(lines) + "\n"
+        return PRELUDE + "\n".join(lines) + "\n"
 
     def entry(self, module: Scope, name: str) -> list[str]:
         """Return a module-level function, or a class with a method, that has helpers; and its calls."""
@@ -71,8 +68,6 @@ class Program:
         calls = [f"attempt({', '.join(filter(None, [target, values]))})"]
         if chance(self.choices, 40):
             calls.append(f"attempt({', '.join([target, *['3' for _ in parameters]])})")
-        if self.author.may("frames", 30):
-            calls.append(f"attempt(look, {target})")
         return [*lines, *calls]
 
     def kind(self, percent: int, helper: bool = False) -> Kind:
@@ -99,8 +94,6 @@ class Program:
                 break
             self.budget -= 1
             lines += self.statement(scope)
-            if self.author.may("comments", 15):
-                lines.append(pick(self.choices, ["# a remark", "", "#", "pass  # nothing"]))
         return lines or ["pass"]
 
     def statement(self, scope: Scope) -> list[str]:
@@ -125,9 +118,6 @@ class Program:
             "lambdas": (2, self.store_lambda),
             "annotations": (1, self.annotate),
             "generators": (3, self.suspend),
-            "dynamic": (1, self.inspect),
-            "attributes": (1, self.inspect),
-            "frames": (3, self.look),
         }
         deep = {"loops", "match"} if self.level >= 3 else set()
         options += [option for habit, option in extra.items() if habit in self.author.habits - deep]
@@ -370,25 +360,6 @@ class Program:
         scope.bound.add(name)
         return [f"{name}: int = {value}"]
 
-    def inspect(self, scope: Scope) -> list[str]:
-        """Return a statement that looks at scopes or functions instead of using them."""
-        if scope.kind == "class" or not (names := [helper.name for helper in scope.callable_helpers()]):
-            return ["pass"]
-        name = pick(self.choices, names)
-        forms = [f"{name}.mark = 1", f"show({self.author.tag()}, hasattr({name}, 'mark'))"]
-        if "dynamic" in self.author.habits:
-            forms += [
-                f"show({self.author.tag()}, *sorted(locals()))",
-                f"show({self.author.tag()}, eval('{name}'))",
-            ]
-        return [pick(self.choices, forms)]
-
-    def look(self, scope: Scope) -> list[str]:
-        """Return a look at this frame, or at a function, or at something that is stored."""
-        helpers = [helper.name for helper in scope.callable_helpers()]
-        given = pick(self.choices, ["", "", *helpers, *scope.callbacks])
-        return [f"show({self.author.tag()}, look({given}))"]
-
     def helper(self, scope: Scope) -> list[str]:
         """Return a nested function and, mostly, a call of it."""
         signature = self.signature(scope)
@@ -412,8 +383,7 @@ class Program:
         else:
             body += ["await Pause()"] * (signature.kind == "coroutine")
             body.append(self.result(inner))
-        lines = ["@mark"] if self.author.may("decorators", 30) else []
-        lines += [f"{self.prefix(signature.kind)}def {signature.name}({self.parameters(signature, scope)}):"]
+        lines = [f"{self.prefix(signature.kind)}def {signature.name}({self.parameters(signature)}):"]
         lines += self.indented(body)
         scope.helpers[signature.name] = signature
         scope.own.add(signature.name)
@@ -423,17 +393,16 @@ class Program:
 
     def helper_header(self, inner: Scope, parameters: set[str]) -> list[str]:
         """Return the declarations that stand first in a helper's body."""
-        body = ["'''What it does.'''"] if self.author.may("comments", 30) else []
         if self.author.may("nonlocal", 50) and (names := sorted(set(inner.outer_names()) - parameters)):
             name = pick(self.choices, names)
             inner.own.discard(name)
             inner.shared.add(name)
-            return [*body, f"nonlocal {name}"]
+            return [f"nonlocal {name}"]
         if self.author.may("globals", 30) and "x" not in parameters:
             inner.own.discard("x")
             inner.shared.add("x")
-            return [*body, "global x"]
-        return body
+            return ["global x"]
+        return []
 
     def signature(self, scope: Scope) -> Signature:
         """Return the signature of a helper to be written."""
@@ -455,17 +424,12 @@ class Program:
             double_star=stars and chance(self.choices, 40),
         )
 
-    def parameters(self, signature: Signature, scope: Scope) -> str:
+    def parameters(self, signature: Signature) -> str:
         """Return the text of a helper's parameters, defaults included."""
         parts = []
         for i, name in enumerate(signature.positional):
             default = str(self.choices.integer(0, 9))
-            if self.author.may("defaults", 40):
-                default = self.author.expression(scope, 1, True)
-            hint = ""
-            if self.author.may("hints", 50):
-                hint = f": {pick(self.choices, HARMLESS_HINTS if chance(self.choices, 95) else HINTS)}"
-            parts.append(f"{name}{hint}" if i < signature.required else f"{name}{hint}={default}")
+            parts.append(name if i < signature.required else f"{name}={default}")
             if signature.positional_only and i == signature.positional_only - 1:
                 parts.append("/")
         if signature.star:

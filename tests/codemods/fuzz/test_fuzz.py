@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from codemods.extract import main as extract
 from tests.codemods.fuzz import naive
 from tests.codemods.fuzz.check import Different, Same, Unusable, check, run
-from tests.codemods.fuzz.dress import WARDROBE, Dress
 from tests.codemods.fuzz.flows import flows
 from tests.codemods.fuzz.modes import MODES, Mode
 from tests.codemods.fuzz.programs import from_seed, programs
@@ -40,9 +39,7 @@ def test_programs_are_deterministic_and_nearly_all_usable() -> None:
 
 def test_a_naive_lifter_is_found_out() -> None:
     verdicts = [check(from_seed(seed), naive.main) for seed in range(100)]
-    # It loses comments, too; that is not what is looked for here.
-    wrong = [v for v in verdicts if isinstance(v, Different) and v.what.startswith("line")]
-    assert len(wrong) >= 10
+    assert sum(isinstance(verdict, Different) for verdict in verdicts) >= 10
 
 
 @settings(
@@ -51,7 +48,7 @@ def test_a_naive_lifter_is_found_out() -> None:
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
 )
-@given(programs() | flows(), st.sampled_from(MODES), st.sampled_from(WARDROBE))
-def test_programs_keep_what_they_do(program: str, mode: Mode, dress: Dress) -> None:
-    verdict = check(program, extract, mode, dress)
+@given(programs() | flows(), st.sampled_from(MODES))
+def test_programs_keep_what_they_do(program: str, mode: Mode) -> None:
+    verdict = check(program, extract, mode)
     assert isinstance(verdict, Same | Unusable), verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.program import NotFollowed, SourceError, captures_of, liveness_of, seams_of
+from codemods.program import SourceError, captures_of, seams_of
 
 PROGRAM = """
 def train(rows):
@@ -34,16 +34,6 @@ def test_captures_tell_where_variables_are_bound_and_read() -> None:
     assert captures_of(PROGRAM, function="other") == ()
 
 
-def test_liveness_tells_what_is_bound_before_and_read_after_each_statement() -> None:
-    found = {moment.line: moment for moment in liveness_of(PROGRAM, "train")}
-    assert found[3].bound == {"rows"}
-    assert found[3].stores == {"total", "log"}
-    assert found[4].live == {"rows", "total", "log", "scale"}
-    assert found[11].live >= {"total", "step"}
-    assert found[12].live == {"total", "later", "log", "scale"}
-    assert found[13].live == {"log", "scale"}
-
-
 def test_seams_tell_who_replaces_a_name_and_who_reads_it(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text("import time\ndef f():\n    return time.time()\n")
     (tmp_path / "tests").mkdir()
@@ -51,12 +41,6 @@ def test_seams_tell_who_replaces_a_name_and_who_reads_it(tmp_path: Path) -> None
     (tmp_path / "tests" / "test_m.py").write_text(test)
     [seam] = seams_of(tmp_path / "m.py", tests=[tmp_path / "tests"], root=tmp_path)
     assert (seam.name, seam.readers, seam.lost) == ("time", ("f",), False)
-
-
-@pytest.mark.parametrize("function", ["nothing", "train.step.more"])
-def test_a_function_that_is_not_there_is_told(function: str) -> None:
-    with pytest.raises(NotFollowed, match="there are 0 functions"):
-        liveness_of(PROGRAM, function, "m.py")
 
 
 def test_a_text_that_is_not_python_is_told() -> None:

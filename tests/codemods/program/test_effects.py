@@ -224,7 +224,6 @@ QUIET = """
 X = 1
 X = (1, -2)
 X = {"a": [1, 2]}
-X = 60 * 60 * 24
 def f(x=[]): g()
 class C: x = 1
 if True: X = 1
@@ -236,11 +235,11 @@ READS = r"""
 X = Quiet
 X: int = 1
 X = "a".upper()
+X = 60 * 60 * 24
 X = math.sqrt(2) * 3
 X = list[int]
 X: int | None = None
 class C(Exception): x: int
-del X
 assert True
 @functools.cache\ndef f(): a()
 """

@@ -1,20 +1,37 @@
-"""What the modules of a project define, read from their text."""
+"""Definitions of a project's modules, and where dotted names lead through its imports."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 
+from codemods.program.effects import Effects, Meant
 from codemods.program.imports import imports_of
-from codemods.program.loading import Find
-from codemods.program.nodes import DEFINITIONS, children, names_bound
+from codemods.program.nodes import DEFINITIONS, children, names_bound, root_of
+from codemods.program.repository import module_files
+from codemods.program.scopes import ScopeTree
 from codemods.program.source import SourceError, blocks_of, shared_tree, statements_in
 
 _LONGEST_CHAIN = 12
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+Find = Callable[[str], tuple[bytes, bool] | None]
+"""A module of the project by its dotted name: its bytes, and whether it is a package's own file."""
+
+
+def found_below(bases: Sequence[Path], data: Callable[[Path], bytes | None]) -> Find:
+    """Find modules in the first of some folders that has them; ``data`` gives a file's bytes."""
+
+    def find(module: str) -> tuple[bytes, bool] | None:
+        for path in module_files(module, dict.fromkeys(bases)):
+            if (found := data(path)) is not None:
+                return found, path.name == "__init__.py"
+        return None
+
+    return find
 
 
 @dataclass(eq=False)
@@ -32,7 +49,7 @@ class Module:
         found: dict[str, list[ast.stmt]] = {}
         waiting = list(self.tree.body)
         for statement in waiting:
-            for name in _bound(statement):
+            for name in bound_by(statement):
                 found.setdefault(name, []).append(statement)
             if not isinstance(statement, DEFINITIONS):
                 for block in blocks_of(statement):
@@ -85,7 +102,7 @@ class Module:
         return next((made.path for made in imports_of(statement, name, self.package)), None)
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def bound_by(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement binds, those in its blocks left out."""
     if isinstance(statement, DEFINITIONS):
         yield statement.name
@@ -119,10 +136,12 @@ class Definition:
 class Project:
     """Looks up modules by their dotted names; ``own`` is the file itself, under each of its names."""
 
-    def __init__(self, find: Find, own: Module, names: tuple[str, ...]) -> None:
+    def __init__(self, find: Find, own: Module, names: tuple[str, ...] = ()) -> None:
         self.find = find
         self.own = own
         self._modules: dict[str, Module | None] = dict.fromkeys((own.name, *names), own)
+        # The modules of expressions that make classes elsewhere than where these are asked about.
+        self._homes: dict[int, Module] = {}
 
     def module(self, name: str) -> Module | None:
         """A module of the project."""
@@ -171,3 +190,50 @@ class Project:
         if further is None or further == path or depth > _LONGEST_CHAIN:
             return path
         return self.settled(further, depth + 1)
+
+    def effects(self, module: Module, *, annotations: bool = True) -> Effects:
+        """Answers for statements of a module; without ``annotations``, those are not evaluated."""
+        return Effects(partial(self._meaning, module), lazy=not annotations)
+
+    def _meaning(self, module: Module, node: ast.expr) -> Meant:
+        """The dotted name of something outside the project, or what a name in it stands for."""
+        module, root = self._homes.get(id(node), module), root_of(node)
+        if not isinstance(root, ast.Name):
+            return None
+        made = module.binders.get(root.id, ())
+        if made and not all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in made):
+            return _value(module.definition(root.id), root.id) if root is node else None
+        path = module.path(node)
+        found = self.follow(path) if path is not None else None
+        if found is None:
+            return None if path is None else path.removeprefix("builtins.")
+        value = None if found.members else _value(found.node, found.name)
+        if isinstance(value, (ast.ClassDef, ast.expr)):
+            parts = (inner for part in _outside_of(value) for inner in ast.walk(part))
+            self._homes |= {id(inner): found.module for inner in parts}
+        return value
+
+
+def _value(statement: ast.stmt | None, name: str) -> Meant:
+    """What a statement binds a name to: a definition, or an expression."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return statement
+        case ast.Assign([ast.Name(id=bound)], value) | ast.AnnAssign(ast.Name(id=bound), value=value):
+            return value if bound == name else None
+    return None
+
+
+def _outside_of(node: ast.ClassDef | ast.expr) -> list[ast.expr]:
+    """What the file around a value evaluates to make it, but for the body of a class."""
+    if isinstance(node, ast.expr):
+        return [node]
+    return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
+
+
+def effects_of(tree: ScopeTree, *, annotations: bool = True) -> Effects:
+    """Answers for a file alone; without ``annotations``, what evaluating them does is left out."""
+    evaluated = annotations and "annotations" not in tree.source.future_flags
+    own = Module("", "", tree.source.tree)
+    project = tree.once("alone", lambda: Project(lambda module: None, own))
+    return tree.once(f"effects {evaluated}", lambda: project.effects(project.own, annotations=evaluated))
