@@ -291,7 +291,7 @@ class _Writer:
         self.section.runtime.add(_DATACLASS)
         for name in decision.imported:
             self.section.runtime.update(self._imports(name))
-        self._annotates(quoted_in(self.parts.analysis.tree, self.parts.loop))
+        self._annotates(quoted_in(self.parts.loop))
         if "annotations" not in self.source.future_flags:
             return
         for node in nodes.walk(self.parts.loop):

@@ -160,7 +160,7 @@ class Mover:
         package = self.layout.source_package or ""
         for definition in target.definitions:
             checked = only_checked(self.analysis, definition)
-            quoted = quoted_in(self.analysis.tree, definition.node)
+            quoted = quoted_in(definition.node)
             for name in {*definition.reads, *definition.annotated, *quoted}:
                 known = self.lookup.known.look_up(name)
                 typing = name in checked or known.origin == "typing"

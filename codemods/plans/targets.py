@@ -232,7 +232,7 @@ def _import_globals(analysis: Analysis, decision: Decision, target: Target, help
     known, passed = globals_of(analysis), decision.lifting.foreign[helper]
     package = target.site.layout.source_package or ""
     runtime = (set(known.read_in(helper.scope)) - passed) | set(known.defining(helper))
-    stated = annotation_names(annotations_in(helper.node)) | quoted_in(analysis.tree, helper.node)
+    stated = annotation_names(annotations_in(helper.node)) | quoted_in(helper.node)
     evaluated = (part for a in evaluated_annotations(analysis.tree, helper) for part in ast.walk(a))
     read = runtime.union(part.id for part in evaluated if isinstance(part, ast.Name))
     for name in runtime | stated:

@@ -5,17 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from codemods.program.nodes import all_arguments, walk
+from codemods.program.nodes import all_arguments, called_name, walk
 from codemods.program.scopes import Scope, ScopeTree, dotted
 from codemods.program.source import expression_in
-
-# Functions of `typing` whose arguments type checkers read as types: at which places, and by which names.
-_TYPED = {
-    "TypeVar": (slice(1, None), {"bound", "default"}),
-    "NewType": (slice(1, 2), {"tp"}),
-    "assert_type": (slice(1, 2), {"typ"}),
-    "cast": (slice(1), {"typ"}),
-}
 
 
 def reads_of(tree: ScopeTree, scope: Scope, nodes: Iterable[ast.expr]) -> tuple[set[str], set[str]]:
@@ -47,20 +39,12 @@ def annotations_in(tree: ast.AST) -> list[ast.expr]:
     return [annotation for node in walk(tree) for annotation in stated_by(node)]
 
 
-def quoted_in(tree: ScopeTree, part: ast.AST) -> set[str]:
-    """Names that type checkers and linters read in texts of a part of a file: in annotations, and in types
-    that calls such as ``cast("T", x)`` are given.
-    """
-    found = annotations_in(part)
-    for call in walk(part):
-        if isinstance(call, ast.Call) and (path := dotted(tree, tree.module, call.func)) is not None:
-            module, _, name = path.rpartition(".")
-            if module not in ("typing", "typing_extensions") or name not in _TYPED:
-                continue
-            if dotted(tree, tree.scope_of(call), call.func) == path:
-                places, names = _TYPED[name]
-                found += [*call.args[places], *(k.value for k in call.keywords if k.arg in names)]
-    return quoted_names(found)
+def quoted_in(part: ast.AST) -> set[str]:
+    """Names that type checkers and linters read in texts of a part of a file: in annotations and casts."""
+    casts = (n for n in walk(part) if isinstance(n, ast.Call) and called_name(n) == "cast")
+    types = (*annotations_in(part), *(cast.args[0] for cast in casts if cast.args))
+    inner = (node for each in types for node in ast.walk(each))
+    return annotation_names(n for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
 def plain_names(annotation: ast.expr) -> list[str] | None:
@@ -92,18 +76,4 @@ def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
                 inner = expression_in(part.value.strip())
                 if inner is not None:
                     found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
-    return found
-
-
-def quoted_names(annotations: Iterable[ast.expr]) -> set[str]:
-    """Names that type checkers and linters read in texts of annotations: not in those of a `Literal`."""
-    waiting, found = list[ast.AST](annotations), set[str]()
-    while waiting:
-        match waiting.pop():
-            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
-                continue
-            case ast.Constant(value=str()) as text:
-                found |= annotation_names([text])
-            case node:
-                waiting += ast.iter_child_nodes(node)
     return found

@@ -152,10 +152,3 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
 def all_defaults(arguments: ast.arguments) -> list[ast.expr]:
     """Default values in the order in which they are evaluated."""
     return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
-
-
-def defaults_of(arguments: ast.arguments) -> dict[ast.arg, ast.expr | None]:
-    """The default values of parameters, by parameter."""
-    positional = [*arguments.posonlyargs, *arguments.args]
-    found = dict[ast.arg, ast.expr | None](zip(positional[::-1], arguments.defaults[::-1], strict=False))
-    return found | dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))

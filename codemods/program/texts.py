@@ -1,13 +1,11 @@
 """Names that texts of a program mention as a program does: annotations in quotes, names to be looked up,
-examples of a doctest, comments with types.
+examples of a doctest.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 
 from codemods.program import nodes
@@ -27,11 +25,6 @@ def mentions(source: Source, module: str) -> Iterator[tuple[str, int]]:
             dotted = tail in node.value and _PLACE.fullmatch(node.value.strip())
             for name in _WORD.findall(node.value) if dotted else names_in(node.value):
                 yield name, node.lineno
-    if "# type:" not in source.text:
-        return
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-        if token.type == tokenize.COMMENT and token.string.startswith("# type:"):
-            yield from ((name, token.start[0]) for name in _WORD.findall(token.string))
 
 
 def names_in(text: str) -> set[str]:

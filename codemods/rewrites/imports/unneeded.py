@@ -91,7 +91,7 @@ class Left:
     def _unused(self) -> Iterator[Alias]:
         """Aliases of plain imports at the top level that the file does not read, not in quotes either."""
         tree = read_scopes(self.now)
-        read = read_names(tree) | quoted_in(tree, self.now.tree)
+        read = read_names(tree) | quoted_in(self.now.tree)
         plain = {*import_statements(self.now.tree)}
         for statement in import_statements(self.now.tree):
             for number, alias in enumerate(statement.names):

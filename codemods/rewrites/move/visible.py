@@ -72,7 +72,7 @@ def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
     what stays in the source, or what is imported there after something else was done.
     """
     known = globals_of(analysis)
-    found = definition.annotated | quoted_in(analysis.tree, definition.node)
+    found = definition.annotated | quoted_in(definition.node)
     return {
         name
         for name in found - definition.reads.keys()

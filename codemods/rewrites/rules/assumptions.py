@@ -267,7 +267,7 @@ def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> 
     place = around.marked("annotations", ()) if inner else None
     stated = {use.node.id: use.scope for use in tree.annotated if use.scope.inside(helper.scope)}
     for node in inner if place is not None else ():
-        stated |= dict.fromkeys(quoted_in(tree, node), tree.by_node[node])
+        stated |= dict.fromkeys(quoted_in(node), tree.by_node[node])
     for name, scope in stated.items() if place is not None else ():
         if tree.owner(scope, name) is tree.module and not tree.is_builtin(scope, name):
             what = f"an annotation in {helper.name} names {name}, and {place}"
