@@ -37,7 +37,7 @@ class Tidy:
         now = overlay.source(layout.rest, before.path)
         kept: tuple[KeptImport, ...] = ()
         loading = Loading(self.site.find)
-        needed = functools.cache(lambda: names_needed(before, around.module.name))
+        needed = functools.cache(lambda: names_needed(before))
         star_imported = functools.cache(
             lambda: spreads(overlay.files(layout.root), layout.root, layout.rest, before.tree)
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from codemods.program.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.program.imports import bound_name
@@ -350,9 +349,8 @@ class Graph(Builder):
         after = self._join()
         for case in node.cases:
             failed = self._join()
-            self._pattern(case.pattern, failed)
-            if not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None):
-                self._link(self.current, failed)
+            refutable = not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None)
+            self._pattern(case.pattern, failed if refutable else None)
             if case.guard is not None:
                 self.run(case.guard)
                 self._link(self.current, failed)
@@ -362,28 +360,17 @@ class Graph(Builder):
         self._link(self.current, after)
         self.current = after if after in self.entered else None
 
-    def _pattern(self, pattern: ast.pattern, failed: int) -> None:
-        """A failed pattern may have bound names; each alternative of an or-pattern binds the same ones."""
-        refutable = not (
-            isinstance(pattern, ast.MatchStar)
-            or (isinstance(pattern, ast.MatchAs) and pattern.pattern is None)
-        )
-        if refutable:
-            self._link(self.current, failed)
-        if isinstance(pattern, ast.MatchOr):
-            self._branch([partial(self._pattern, part, failed) for part in pattern.patterns])
-            return
-        for child in ast.iter_child_nodes(pattern):
-            if isinstance(child, ast.pattern):
-                self._pattern(child, failed)
-            else:
-                self.run(child)
-        name = pattern.rest if isinstance(pattern, ast.MatchMapping) else None
-        if isinstance(pattern, (ast.MatchAs, ast.MatchStar)):
-            name = pattern.name
-        if name is not None:
-            self._bind(name, pattern.lineno)
-        if refutable:
+    def _pattern(self, pattern: ast.pattern, failed: int | None) -> None:
+        """A pattern that fails may have bound some of its names; alternatives bind the same ones."""
+        for part in ast.walk(pattern):
+            if failed is not None:
+                self._link(self.current, failed)
+            if isinstance(part, ast.pattern):
+                self.run(*(child for child in ast.iter_child_nodes(part) if isinstance(child, ast.expr)))
+                name = getattr(part, "name", None) or getattr(part, "rest", None)
+                if name is not None:
+                    self._bind(name, part.lineno)
+        if failed is not None:
             self._link(self.current, failed)
 
 

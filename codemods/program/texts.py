@@ -17,41 +17,24 @@ _PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
 _LOADS = re.compile(rb"\b(__import__|import_module|iter_modules|locate|resolve_name|walk_packages)\b")
 
 
-def mentions(source: Source, module: str) -> Iterator[tuple[str, int]]:
-    """Names that a file's texts mention, with lines; in dotted names those that begin with its own."""
-    tail = module.rpartition(".")[2]
+def mentions(source: Source) -> Iterator[tuple[str, int]]:
+    """Names that a file's texts mention, with lines."""
     for node in nodes.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            dotted = tail in node.value and _PLACE.fullmatch(node.value.strip())
-            for name in _WORD.findall(node.value) if dotted else names_in(node.value):
-                yield name, node.lineno
-
-
-def names_in(text: str) -> set[str]:
-    """Names in a text that is an expression, and in the examples of one that holds a doctest."""
-    found = set[str]()
-    if ">>>" in text:
-        for line in map(str.strip, text.splitlines()):
-            if line.startswith((">>>", "...")):
-                found.update(_WORD.findall(line))
-    bare = text.strip()
-    if not bare or len(bare) > _LONGEST or "\n" in bare:
-        return found
-    if bare.isidentifier():
-        return found | {bare}
-    tree = expression_in(bare)
-    if tree is None:
-        return found
-    return found | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            yield from ((name, node.lineno) for name in words_in(node.value))
 
 
 def words_in(text: str) -> set[str]:
-    """Names that a text of another file may ask a module for: those of an expression, and what a dotted name
-    or an entry point (``package.module:name``) is made of.
+    """Names in a text that is an expression, a dotted name or an entry point (``package.module:name``), and
+    in the examples of one that holds a doctest.
     """
-    if _PLACE.fullmatch(text.strip()):
-        return set(_WORD.findall(text))
-    return names_in(text)
+    bare = text.strip()
+    if _PLACE.fullmatch(bare):
+        return all_words(bare)
+    examples = [line for line in map(str.strip, text.splitlines()) if line.startswith((">>>", "..."))]
+    tree = expression_in(bare) if len(bare) <= _LONGEST and "\n" not in bare else None
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set[str]()
+    return names.union(*map(all_words, examples))
 
 
 def all_words(text: str) -> set[str]:

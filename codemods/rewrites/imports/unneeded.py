@@ -75,7 +75,7 @@ class Left:
         whole = self._any_name()
         gone: list[Alias] = []
         kept: list[KeptImport] = []
-        mentioned = dict(mentions(self.now, self.around.module.name))
+        mentioned = dict(mentions(self.now))
         for alias in aliases:
             reason = whole if alias.name not in self.exported else None
             reason = reason or self._needed(alias, mentioned)
@@ -202,9 +202,9 @@ def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
 # Who reads a name
 
 
-def names_needed(source: Source, module: str) -> set[str]:
+def names_needed(source: Source) -> set[str]:
     """Names that a module's own code reads, and those that its texts mention."""
-    return read_names(read_scopes(source)).union(name for name, _ in mentions(source, module))
+    return read_names(read_scopes(source)).union(name for name, _ in mentions(source))
 
 
 def read_names(tree: ScopeTree) -> set[str]:
