@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from codemods.device.waits import READS
 from codemods.hotpath.branches import narrows
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.interpreter import Interpreter
@@ -38,6 +37,7 @@ from codemods.hotpath.kinds import (
 from codemods.hotpath.narrowing import narrowed
 from codemods.hotpath.statements import assign, condition, elements_are_envs, loop
 from codemods.hotpath.vocabulary import SETTINGS, VIEWS
+from codemods.hotpath.waits import READS
 
 EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Kind]] = {}
 """How each sort of expression is evaluated; calls are added by `calls`."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from codemods.device.waits import ANSWERS, CHECKED, SHAPES
+from codemods.hotpath.waits import ANSWERS, CHECKED, SHAPES
 
 
 class Kind(NamedTuple):

@@ -7,9 +7,9 @@ import fnmatch
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
 
-from codemods.device.waits import is_fence
 from codemods.hotpath.config import Config
 from codemods.hotpath.tree import children
+from codemods.hotpath.waits import is_fence
 
 _WRAPPERS = frozenset(
     {

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 import re
 
-from codemods.device.waits import (
-    ANSWERS,
-    BARRIERS,
-    CHECKED_METHODS,
-    KEEPERS,
-    READS,
-    SHAPES,
-    TRACKERS,
-    is_fence,
-)
 from codemods.hotpath.arguments import CONSTANT, Arguments
 from codemods.hotpath.kinds import (
     CPU,
@@ -45,6 +35,16 @@ from codemods.hotpath.vocabulary import (
     TENSOR_ONLY,
     VIEWS,
     WORKING,
+)
+from codemods.hotpath.waits import (
+    ANSWERS,
+    BARRIERS,
+    CHECKED_METHODS,
+    KEEPERS,
+    READS,
+    SHAPES,
+    TRACKERS,
+    is_fence,
 )
 
 READ_CODES = {"item": "HP001", "cpu": "HP002", "tolist": "HP003", "numpy": "HP004"}

@@ -5,18 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from codemods.device.waits import (
-    ALLOCATOR,
-    ANSWERS,
-    CHECKED,
-    COLLECTIVES,
-    JOINS,
-    READS,
-    SAVERS,
-    SHAPES,
-    TRACKER_FUNCTIONS,
-    is_fence,
-)
 from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.kinds import (
     BOTTOM,
@@ -61,6 +49,18 @@ from codemods.hotpath.vocabulary import (
     TORCH_OTHERS,
     TORCH_TOOLS,
     VIEWS,
+)
+from codemods.hotpath.waits import (
+    ALLOCATOR,
+    ANSWERS,
+    CHECKED,
+    COLLECTIVES,
+    JOINS,
+    READS,
+    SAVERS,
+    SHAPES,
+    TRACKER_FUNCTIONS,
+    is_fence,
 )
 
 _TEXT = frozenset({"print", "str", "repr", "format", "ascii"})

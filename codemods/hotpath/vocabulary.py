@@ -1,4 +1,4 @@
-"""Names of methods and functions, by what they mean for a value; waits are listed in `analysis.waits`."""
+"""Names of methods and functions, by what they mean for a value; waits are listed in `waits.py`."""
 
 from __future__ import annotations
 

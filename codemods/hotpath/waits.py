@@ -6,9 +6,6 @@ synchronizes the host with the device"), and the calls of `memcpy_and_sync`, `it
 
 from __future__ import annotations
 
-import ast
-
-from codemods.program.nodes import called_name
 from codemods.program.words import words
 
 READS = {
@@ -74,31 +71,7 @@ TRACKER_FUNCTIONS = frozenset({"mlflow.log_metric", "mlflow.log_metrics", "wandb
 JOINS = frozenset({"cat", "concat", "concatenate", "hstack", "stack", "vstack"})
 """Functions that put many tensors into one, so that a single copy brings them all to the host."""
 
-FENCE = "synchroni"
-"""How the names of calls begin after which everything queued on streams, events or devices is done."""
-
-NAMED_READS = {**READS, "nonzero": "shape depends on data"}
-"""Methods that are told by their name alone, if they are called without arguments."""
-
 
 def is_fence(name: str) -> bool:
     """Tell whether everything queued before a call of this name is done after it."""
-    return name.startswith(FENCE)
-
-
-def sync_method(node: ast.Call) -> str | None:
-    """Which wait a call is, told by its name alone, if any."""
-    function = node.func
-    name = called_name(node)
-    if is_fence(name):
-        return name
-    if not isinstance(function, ast.Attribute):
-        return None
-    if function.attr in NAMED_READS and not node.args:
-        return function.attr
-    if function.attr == "to" and any(
-        isinstance(value, ast.Constant) and value.value == "cpu"
-        for value in (*node.args[:1], *(k.value for k in node.keywords if k.arg == "device"))
-    ):
-        return "to"
-    return None
+    return name.startswith("synchroni")
