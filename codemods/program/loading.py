@@ -100,8 +100,8 @@ class Text:
                 self.steps.append(Names(statement.lineno, taken, ()))
             return
         found: dict[bool, list[str]] = {True: [], False: []}
-        for node in _run_at_once(statement):
-            path = self.module.path(node) if isinstance(node, ast.Attribute) else None
+        for node in (each for each in _run_at_once(statement) if isinstance(each, ast.Attribute)):
+            path = self.module.path(node)
             if path is not None and not path.startswith(("builtins.", f"{self.module.name}.")):
                 found[isinstance(node.ctx, ast.Load)].append(path)
         if any(found.values()):
