@@ -170,22 +170,17 @@ class Expressions:
         return kind if kind <= Kind.PLAIN else max(kind, Kind.HELD)
 
     def _container(self, elements: list[ast.expr], least: Kind) -> Found:
-        found = [self.of(each.value if isinstance(each, ast.Starred) else each) for each in elements]
-        starred = [
-            kind for each, (_, kind) in zip(elements, found, strict=True) if isinstance(each, ast.Starred)
-        ]
-        if any(kind > Kind.MADE for kind in starred):
+        found = [self.of(each) for each in elements]
+        if any(isinstance(each, ast.Starred) for each in elements):
             return Effect.RUNS, Kind.UNKNOWN
-        effect = _most([*(effect for effect, _ in found), Effect.RAISES if starred else Effect.NONE])
         most = max([least, *(kind for _, kind in found)])
-        return effect, min(most, Kind.HELD)
+        return _most(effect for effect, _ in found), min(most, Kind.HELD)
 
     def _hashed(self, keys: list[ast.expr], made: Found) -> Found:
-        kinds = [self.of(key)[1] for key in keys if not isinstance(key, ast.Starred)]
-        if any(kind > Kind.MADE for kind in kinds):
+        most = max((self.of(key)[1] for key in keys), default=Kind.PLAIN)
+        if most > Kind.MADE:
             return Effect.RUNS, Kind.UNKNOWN
-        unsure = any(kind > Kind.PLAIN for kind in kinds) or len(kinds) < len(keys)
-        return max(made[0], Effect.RAISES) if unsure else made[0], made[1]
+        return max(made[0], Effect.RAISES) if most > Kind.PLAIN else made[0], made[1]
 
     def _operated(self, parts: Iterable[ast.expr]) -> Found:
         found = [self.of(part) for part in parts]

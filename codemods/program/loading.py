@@ -85,12 +85,18 @@ class Text:
             case ast.If() if is_type_checking(statement.test):
                 self.block(statement.orelse, maybe=maybe)
             case ast.If() | ast.For() | ast.While() | ast.With() | ast.Try() | ast.TryStar() | ast.Match():
-                if any(self._effects.of(part) is Effect.RUNS for part in _heads(statement)):
+                if self._acts(statement):
                     self.steps.append(Acts(statement.lineno, label_of(statement)))
                 for block in all_blocks(statement):
                     self.block(block, maybe=True)
             case _ if self._effects.of(statement) is Effect.RUNS:
                 self.steps.append(Acts(statement.lineno, label_of(statement)))
+
+    def _acts(self, statement: ast.stmt) -> bool:
+        """Whether a compound statement may do something besides running its blocks."""
+        if isinstance(statement, (ast.If, ast.While)):
+            return self._effects.of(ast.Assert(statement.test)) is Effect.RUNS
+        return isinstance(statement, (ast.For, ast.Match, ast.With))
 
     def _names(self, statement: ast.stmt) -> None:
         """Note the names of other modules that it reads or sets."""
@@ -114,20 +120,6 @@ class Text:
         elif made[0].module != "__future__":
             names = tuple(alias.name for alias in node.names if alias.name != "*")
             self.steps.append(Loads(node.lineno, made[0].module, names, maybe))
-
-
-def _heads(statement: ast.stmt) -> list[ast.stmt]:
-    """What a compound statement does besides running its blocks, as statements."""
-    match statement:
-        case ast.If(test) | ast.While(test):
-            return [ast.If(test, [ast.Pass()], [])]
-        case ast.For(iter=iterated):
-            return [ast.For(ast.Name("_", ast.Store()), iterated, [ast.Pass()], [])]
-        case ast.With(items):
-            return [ast.Expr(item.context_expr) for item in items]
-        case ast.Match(subject):
-            return [ast.Expr(subject)]
-    return []
 
 
 def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:

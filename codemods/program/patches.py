@@ -104,6 +104,9 @@ class Replacing:
         for node, scope in walk(tree, package):
             if isinstance(node, ast.Call):
                 self._call(node, scope)
+            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+                # A loop may go through them.
+                self._hand_over(node.elts, node, scope, "loop")
             elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
                 match node:
@@ -118,8 +121,11 @@ class Replacing:
         targets, how = _call_targets(node, patcher, scope), patcher or name or "call"
         self._targets += ((target, node.lineno, scope.function, how) for target in targets)
         if patcher is None and name not in _NAMING:
-            given = filter(None, (resolve(argument, scope) for argument in node.args))
-            self._given += ((path, node.lineno, scope.function, how) for path in given)
+            self._hand_over(node.args, node, scope, how)
+
+    def _hand_over(self, given: list[ast.expr], node: ast.expr, scope: Names, how: str) -> None:
+        paths = (resolve(each, scope) for each in given if isinstance(each, (ast.Name, ast.Attribute)))
+        self._given += ((path, node.lineno, scope.function, how) for path in paths if path is not None)
 
     def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
         """Names of a module: below it, the line, the function, how."""
@@ -186,6 +192,8 @@ def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterable
         yield from _joined(_namespace(given[0], scope), given[1], scope)
     elif spaces and (name == "dict" or name not in _READERS):
         yield from (f"{space}.{ANY_NAME}" for space in spaces)
+    elif isinstance(function, ast.Attribute) and name in ("__setattr__", "__delattr__") and given:
+        yield from _joined(resolve(function.value, scope), given[0], scope)
     elif name in _SETTERS and given:
         attribute = _argument(node, 1, "name")
         text = text_of(given[0], scope) if isinstance(function, ast.Attribute) else None

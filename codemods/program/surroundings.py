@@ -30,7 +30,7 @@ from codemods.program.repository import (
     shown_path,
 )
 from codemods.program.source import Source, statements_in
-from codemods.program.texts import loads_any, words_in
+from codemods.program.texts import loads_any
 from codemods.program.words import words
 
 T = TypeVar("T")
@@ -95,15 +95,14 @@ class Look:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one file does with the names of a module: those that it surely asks it for, those that it takes
-    from something unknown, and whether it gives the module itself away.
+    """What one file does with the names of a module: those that it surely asks it for, and whether it gives
+    the module itself away.
     """
 
     path: str
     data: bytes
     module: ModuleName
     asked: set[str] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
     escapes: bool = False
     looks: list[Look] = field(default_factory=list)
 
@@ -196,19 +195,16 @@ class Surroundings:
     def reads(self, name: str) -> str | None:
         """Another file that may read a name from the module, or None.
 
-        Besides those that ask the module for it, these are files that take such a name from something
-        unknown, if some file gives the module itself away.
+        Besides those that ask the module for it, these are files that say such a name, if some file gives the
+        module itself away, or if they load modules that only a run tells.
         """
         if name in self._submodules:
             return "a file of its own"
-        return next(
-            (
-                seen.path
-                for seen in self._seen
-                if name in seen.asked or (name in seen.unknown and (self.is_given or loads_any(seen.data)))
-            ),
-            None,
-        )
+        return next((s.path for s in self._seen if name in s.asked or self._may_mean(s.data, name)), None)
+
+    def _may_mean(self, data: bytes, name: str) -> bool:
+        """Whether a file may take a name from the module as something else."""
+        return (self.is_given or loads_any(data)) and says(data, name)
 
     def look(self) -> Look | None:
         """A place that sees every name of the module, one that does not only read one first."""
@@ -217,8 +213,8 @@ class Surroundings:
 
     def may_ask(self, name: str) -> bool:
         """Whether a file may take the name from the module that only a run tells, or from one."""
-        return any(loads_any(data) and (name[:1] != "_" or says(data, name)) for _, data in self._near) or (
-            self.is_given and any(name in seen.unknown for seen in self._seen)
+        return any(
+            self._may_mean(data, name) or (name[:1] != "_" and loads_any(data)) for _, data in self._near
         )
 
     @cached_property
@@ -333,7 +329,6 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
                     seen.asked.add(within.partition(".")[0])
                 if within == "__dict__":
                     seen.look(node, "looks at its namespace")
-                seen.unknown.update(words_in(text))
                 if runs and text.endswith(file):
                     seen.look(node, "may run its text somewhere else")
             case ast.Call(args=[first, *_]):
@@ -353,8 +348,6 @@ def _attribute(node: ast.Attribute, scope: Names, seen: _Seen, *, own: bool) -> 
         seen.look(node, "looks at the globals of a function")
     elif node.attr in _OF_FUNCTION and within and not own:
         seen.look(node, f"looks at {node.attr} of {within}")
-    elif base is None and not own:
-        seen.unknown.add(node.attr)
 
 
 def _call(node: ast.Call, given: str | None, seen: _Seen, *, own: bool) -> None:
