@@ -1,15 +1,12 @@
 """The pytest plugin: ``pytest -p golden.plugin golden -n auto`` runs every run file as a test of its golden.
 
 Nothing loads it unless it is asked for by name, and then it leaves the tests that are not run files alone.
-With pytest-xdist each worker runs them on its own device of the caller's ``CUDA_VISIBLE_DEVICES``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,39 +22,11 @@ if TYPE_CHECKING:
 
 Record = Callable[[str, object], None]
 _PROPERTY = "golden"
-_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 if importlib.util.find_spec("torch") is None:
     raise pytest.UsageError(
         missing_extra(ModuleNotFoundError(name="torch"), "golden.plugin", "pytest") or "torch"
     )
-
-
-def device_of_worker(worker: str | None, visible: str | None) -> str | None:
-    """The devices that an xdist worker may see: one of the caller's, by the worker's number."""
-    devices = [name for name in (visible or "").split(",") if name.strip()]
-    if worker is None or not devices:
-        return visible
-    number = int(worker.removeprefix("gw")) if worker.removeprefix("gw").isdigit() else 0
-    return devices[number % len(devices)].strip()
-
-
-@contextlib.contextmanager
-def _on_own_device() -> Iterator[None]:
-    """Programs that are started meanwhile see the device of this worker only.
-
-    This process has no use for a device itself, so the tests beside the runs keep the caller's.
-    """
-    before = os.environ.get(_VISIBLE)
-    own = device_of_worker(os.environ.get("PYTEST_XDIST_WORKER"), before)
-    if before is None or own is None:
-        yield
-        return
-    os.environ[_VISIBLE] = own
-    try:
-        yield
-    finally:
-        os.environ[_VISIBLE] = before
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,21 +64,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.line(f"{len(planned)} runs: {sum(planned.values()):.0f} s planned, {spent:.0f} s spent")
 
 
-def _only_once(name: str, config: pytest.Config, factory: pytest.TempPathFactory) -> None:
-    """Fail if a worker of pytest-xdist has begun this run before: it was killed, and would be again.
-
-    With ``--dist loadgroup`` a killed worker's run is handed to the next worker.
-    """
-    # A pytest that a worker starts inherits its environment, but not this.
-    if not hasattr(config, "workerinput"):
-        return
-    begun = factory.getbasetemp().parent / f"golden-{name}.begun"
-    try:
-        begun.touch(exist_ok=False)
-    except FileExistsError:
-        pytest.fail(f"{name}: the worker that ran it was killed; it is not run again", pytrace=False)
-
-
 def _judged(run: Run, name: str | None, recordings: Recordings, root: Path) -> list[str]:
     """Fail unless a run equals its golden, or has the property called ``name``; what a tolerance let pass."""
     from golden.check.verify import Failed, judge_one
@@ -132,12 +86,6 @@ def _lacks_device(run: Run) -> bool:
     return not torch.cuda.is_available()
 
 
-class RunItem(pytest.Function):
-    """One run, or one property of it, as a test."""
-
-    golden_run: Run
-
-
 class RunFile(pytest.Module):
     """A run file."""
 
@@ -158,18 +106,14 @@ class RunFile(pytest.Module):
         kept: list[Recordings] = []
 
         def test_of(name: str | None) -> Callable[..., None]:
-            title = run.name if name is None else f"{run.name}[{name}]"
-
             def test(tmp_path_factory: pytest.TempPathFactory, record_property: Record) -> None:
-                _only_once(title, self.config, tmp_path_factory)
                 if not kept:
                     out = tmp_path_factory.mktemp(f"golden-{run.name}")
                     kept.append(Recordings(run, root=root, out=out))
                 begun = time.monotonic()
                 tolerated: list[str] = []
                 try:
-                    with _on_own_device():
-                        tolerated = _judged(run, name, kept[0], root)
+                    tolerated = _judged(run, name, kept[0], root)
                 finally:
                     spent = time.monotonic() - begun
                     record_property(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))
@@ -181,8 +125,7 @@ class RunFile(pytest.Module):
             yield self._item(run, f"{run.name}[{name}]", test_of(name))
 
     def _item(self, run: Run, name: str, function: Callable[..., None]) -> pytest.Item:
-        item: RunItem = RunItem.from_parent(self, name=name, callobj=function)
-        item.golden_run = run
+        item: pytest.Function = pytest.Function.from_parent(self, name=name, callobj=function)
         # A run and what it is compared with belong on one worker.
         item.add_marker(pytest.mark.xdist_group(f"golden-{run.name}"))
         if run.device.startswith("cuda"):

@@ -1,4 +1,4 @@
-"""The suite under pytest: run files as tests, shards, devices."""
+"""The suite under pytest: run files as tests, shards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.check.shard import parse_shard, shard
-from golden.plugin import device_of_worker
 from golden.record import Run
 from golden.trace.errors import UnusableInput
 from tests.golden.project import PLAIN_RUN, Project
@@ -42,24 +41,6 @@ def test_shards_are_balanced_by_duration() -> None:
 def test_shard_that_makes_no_sense(text: str) -> None:
     with pytest.raises(UnusableInput, match="give I/N"):
         parse_shard(text)
-
-
-@pytest.mark.parametrize(
-    ("worker", "visible", "expected"),
-    [
-        (None, "0,1", "0,1"),
-        ("gw0", "4,5", "4"),
-        ("gw1", "4,5", "5"),
-        ("gw2", "4,5", "4"),
-        ("gw1", "GPU-a,GPU-b", "GPU-b"),
-        ("gw1", None, None),
-        ("gw1", "", ""),
-    ],
-)
-def test_each_worker_takes_a_device_of_the_caller(
-    worker: str | None, visible: str | None, expected: str | None
-) -> None:
-    assert device_of_worker(worker, visible) == expected
 
 
 def suite(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
@@ -148,59 +129,6 @@ def test_tolerance_under_pytest(
     result.stdout.fnmatch_lines([said, "1 runs: 1 s planned, * s spent"])
     project.plain(line.replace("ULPS", "3"), run=TOLERANT)
     suite(pytester).assert_outcomes(failed=1)
-
-
-@pytest.mark.slow
-def test_worker_that_is_killed(
-    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other run finishes, the one that killed its worker is named, goldens stay as they are."""
-    monkeypatch.setenv("CI", "")
-    project.plain()
-    for name in ("killer", "other"):
-        project.run_file(PLAIN_RUN, name)
-        assert project.golden("record", name, "--update", "--root", project.root).code == 0
-    (project.root / "golden" / "runs" / "train.toml").unlink()
-    fixtures = project.root / "golden" / "fixtures"
-    before = {path: path.read_bytes() for path in sorted(fixtures.rglob("*.json"))}
-    assert len(before) == 5  # two of each run, and their durations
-    project.script("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "kill.py")
-    project.run_file(PLAIN_RUN.replace("train.py", "kill.py"), "killer")
-
-    monkeypatch.chdir(project.root)
-    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup")
-    result = pytester.runpytest_subprocess(*options, "--rootdir", project.root, project.root / "golden")
-    result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*worker *crashed while running*killer*"])
-    # pytest-xdist hands it to the next worker.
-    result.stdout.fnmatch_lines(["killer: the worker that ran it was killed; it is not run again"])
-    assert {path: path.read_bytes() for path in sorted(fixtures.rglob("*.json"))} == before
-
-
-BESIDE = """
-import os
-
-def test_beside_the_runs():
-    assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,5"
-"""
-
-
-@pytest.mark.slow
-def test_only_runs_are_put_on_the_device_of_their_worker(
-    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CI", "")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
-    project.plain("import os; (open('seen', 'a').write(os.environ['CUDA_VISIBLE_DEVICES'] + chr(10)))")
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
-    (project.root / "seen").unlink()
-    for name in ("test_a.py", "test_b.py"):
-        (project.root / name).write_text(BESIDE)
-    monkeypatch.chdir(project.root)
-    options = ("-p", "golden.plugin", "-p", "no:cacheprovider", "-n", "2", "--strict-markers")
-    result = pytester.runpytest_subprocess(*options, "--rootdir", project.root, project.root)
-    result.assert_outcomes(passed=3)
-    assert set((project.root / "seen").read_text().split()) <= {"4", "5"}
 
 
 def test_strict_markers_without_xdist(
