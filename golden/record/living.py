@@ -20,8 +20,8 @@ from torch.nn.parameter import is_lazy
 from ..trace.extra_state import describe
 from ..trace.kinds import MODULE_KINDS
 from .attributes import Attributes, shared
+from .generators import OwnGenerators, Row, other_threads
 from .naming import ModuleRegistry, walk
-from .own_generators import OwnGenerators, Row, other_threads
 from .plan import Plan, Where
 from .unseen import unseen
 

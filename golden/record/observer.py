@@ -29,17 +29,15 @@ from ..trace.fingerprint import fingerprint
 from ..trace.kinds import END
 from ..trace.numbers import exact
 from . import layout as layouts
-from .collectives import Collectives
+from .distributed import Collectives, Meshes
 from .ending import name_of_process, note_end
+from .generators import Generators, OwnGenerators
 from .handmade import Handmade
 from .held import Held
 from .living import Living
-from .meshes import Meshes
 from .naming import ModuleRegistry
 from .occasions import Occasions, is_due
-from .own_generators import OwnGenerators
 from .plan import Plan
-from .randomness import Generators
 from .reads import ReadCounter, place_of
 from .tensorfile import writable, write_tensors
 from .unseen import unseen

@@ -15,13 +15,12 @@ from typing import Any
 
 from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
-from golden.record.copied import not_copied, own_tree
 from golden.record.devices import locked_device, visible_devices
 from golden.record.ending import FOLDER as ENDED
 from golden.record.process import Watch, command_line, environment, execute
 from golden.record.produced import Declared, gather, unwatched
 from golden.record.run import Run
-from golden.record.tree import Tree
+from golden.record.workspace import Tree, not_copied, own_tree
 from golden.record.writes import FOLDER as WRITES
 from golden.record.writes import written
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput

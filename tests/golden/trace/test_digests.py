@@ -11,10 +11,10 @@ import torch
 import xxhash
 from torch import nn
 
+from golden.record.generators import Generators
 from golden.record.layout import Settings
 from golden.record.naming import ModuleRegistry
 from golden.record.plan import Plan
-from golden.record.randomness import Generators
 from golden.trace.digest import Flat
 
 
