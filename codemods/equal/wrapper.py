@@ -60,6 +60,10 @@ def _forwarding(node: FunctionNode, name: str) -> str:
     named = [*arguments.kwonlyargs, *([arguments.kwarg] if arguments.kwarg is not None else [])]
     call = f"{name}({', '.join([*given, *(f'{a.arg}={a.arg}' for a in named)])})"
     if isinstance(node, ast.AsyncFunctionDef):
+        if is_generator(node):
+            raise NotProven(
+                f"{node.name} is an asynchronous generator, which nothing can forward", place_of(node)
+            )
         return f"await {call}"
     return f"(yield from {call})" if is_generator(node) else call
 

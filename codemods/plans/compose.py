@@ -60,22 +60,19 @@ def refusals_for(
 ) -> dict[Helper, Refusal]:
     """Refusals of those whose proof fails, or whose text can't be preserved; of all, if that is none's."""
     if isinstance(failure, NotProven):
-        culprits = [helper for helper in helpers if helper.place == failure.place] or helpers
-        return {helper: refuse("not-proven", helper.node, failure.what) for helper in culprits}
-    around = next(
-        (s for s in analysis.source.tree.body if (s.end_lineno or 0) >= failure.line),
-        analysis.source.tree.body[-1],
-    )
-    inside = [h for h in helpers if around.lineno <= h.node.lineno <= (around.end_lineno or 0)]
-    return {
-        helper: refuse(
-            "layout",
-            failure.line,
-            "this line would be written differently",
-            "format the function, or take out the odd blanks",
-        )
-        for helper in inside or helpers
-    }
+        found = [helper for helper in helpers if helper.place == failure.place]
+    else:
+        body = analysis.source.tree.body
+        around = next((s for s in body if (s.end_lineno or 0) >= failure.line), body[-1])
+        found = [h for h in helpers if around.lineno <= h.node.lineno <= (around.end_lineno or 0)]
+    return {helper: refusal_of(failure, helper.node.lineno) for helper in found or helpers}
+
+
+def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:
+    """The refusal of something in a line whose proof fails, or whose text can't be preserved."""
+    if isinstance(failure, NotProven):
+        return refuse("not-proven", line, failure.what)
+    return refuse("layout", failure.line, "this line can't be kept as it is written")
 
 
 def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:

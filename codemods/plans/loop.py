@@ -11,6 +11,7 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.loop import prove_loop
+from codemods.plans.compose import refusal_of
 from codemods.plans.model import Loop
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Site
@@ -26,7 +27,7 @@ from codemods.rewrites.loop.claims import method_claim
 from codemods.rewrites.loop.groups import field_of, groups_of
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop
 from codemods.rewrites.loop.transform import Loop as Taken
-from codemods.rewrites.refusals import Accepted, Refusal, refuse
+from codemods.rewrites.refusals import Accepted, Refusal
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.imports import from_statement
@@ -136,16 +137,8 @@ class _Writer:
             )
             left = reread(rest, self.source.path, self.source)
             prove_loop(self.analysis.tree, claim, left, target, self.package)
-        except NotProven as failure:
-            return LoopMade(line, refuse("not-proven", line, str(failure)), (), {})
-        except TextNotPreserved as failure:
-            reason = "this line would be written differently"
-            return LoopMade(
-                line,
-                refuse("layout", failure.line, reason, "format the function, or take out the odd blanks"),
-                (),
-                {},
-            )
+        except (NotProven, TextNotPreserved) as failure:
+            return LoopMade(line, refusal_of(failure, line), (), {})
         files = {self.site.layout.rest: rest, self.target.path: target.text}
         return LoopMade(line, None, decision.fields, files)
 

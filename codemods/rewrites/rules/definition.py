@@ -154,17 +154,13 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
 def understood(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing around the helper has type parameters; the outermost function is defined once at most."""
     tree = lifting.tree
-    way_out = "use a TypeVar of the module"
-    evaluated = [scope.node for scope in helper.scope.ancestors() if scope.has_type_params]
-    evaluated += [use.node for use in tree.lazy if use.scope.inside(helper.root)]
-    for node in evaluated:
-        yield refuse("not-understood", node, "type parameters, or types evaluated when asked for", way_out)
+    nodes = [scope.node for scope in helper.scope.ancestors() if scope.has_type_params]
+    nodes += [use.node for use in tree.lazy if use.scope.inside(helper.root)]
+    found = [(node, "a type parameter is used, or a type evaluated when it is asked for") for node in nodes]
     if helper.top not in tree.once("placed", lambda: _placed(tree.source.tree.body)):
-        what, way_out = (
-            f"{helper.root.name} is defined in a loop or match",
-            "define it at the module's top level",
-        )
-        yield refuse("not-understood", helper.top, what, way_out)
+        found.append((helper.top, f"{helper.root.name} is defined in a loop or match"))
+    for node, what in found:
+        yield refuse("not-understood", node, what)
 
 
 def _placed(body: list[ast.stmt]) -> set[ast.AST]:

@@ -32,19 +32,16 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
         for binder in binders if owner is tree.module else ():
             if binder.scope is not owner and binder.node in inside:
                 yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
-    identity = {} if scope is None else known.fallbacks_in(scope)
-    unresolved = dict[str, int]()
-    for read, line in reads.items():
-        origin = known.look_up(read).origin
-        if origin == "identity" or (origin == "builtin" and read == "globals"):
-            identity[read] = line
-        elif origin in ("star", "typing", "unknown"):
-            unresolved[read] = line
-    for read, line in identity.items():
-        yield refuse("module-identity", line, f"{name} reads {read}, which differs from module to module")
-    for read, line in unresolved.items():
-        what = f"{read} is not bound at run time in this file, unless by a star import"
-        yield refuse("unresolved-global", line, what)
+    lines = dict(reads)
+    found = {read: known.look_up(read).origin for read in reads}
+    if scope is not None:
+        # Before a class body has bound such a name, it reads the module's.
+        lines |= known.fallbacks_in(scope)
+        found |= dict.fromkeys(known.fallbacks_in(scope), "identity")
+    for read, origin in found.items():
+        code = "module-identity" if origin == "identity" or read == "globals" else "unresolved-global"
+        if origin in ("identity", "star", "typing", "unknown") or (origin, read) == ("builtin", "globals"):
+            yield refuse(code, lines[read], f"{name} reads {read}, which may mean something else elsewhere")
 
 
 def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from codemods.program import nodes
-from codemods.program.helpers import Helper, own_nodes
+from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_arguments
 from codemods.program.scopes import dotted
@@ -59,11 +59,7 @@ def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
 
 
 def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
-    """A function of its kind can forward to another, and holds its parameters as long as the other does."""
-    yields = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own_nodes(helper.node.body))
-    if yields and isinstance(helper.node, ast.AsyncFunctionDef):
-        what = f"{helper.name} is an asynchronous generator"
-        yield refuse("not-understood", helper.node, what, "let the helper only be called")
+    """The helper holds its parameters as long as the function that it forwards to."""
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
