@@ -11,11 +11,10 @@ from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
 from golden.check import Failed as RunFailed
 from golden.check import Judged, NoGolden, Property
 from golden.check import Verdict as RunVerdict
-from golden.check.fixtures import check_definition, common_path, load_common
-from golden.check.verify import common_of, verify_one
+from golden.check.fixtures import common_path
+from golden.check.verify import compare_everywhere, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
-from golden.compare.outcome import Divergence, Rows
-from golden.compare.summaries import compare_common
+from golden.compare.outcome import Divergence, OutputChange
 from golden.record import Run, find_run
 from golden.report.headlines import verdict_line
 from golden.report.text import describe
@@ -78,11 +77,7 @@ def counts(context: Context, name: str) -> Verdict:
     path = common_path(context.root, name)
     if not path.exists():
         return CouldNotRun(f"{context.shown(path)} is missing; make it with `golden record {name} --update`")
-    known = load_common(path, run)
-    check_definition(known, path, run)
-    trace = context.recordings(run).trace()
-    found = compare_common(known.common, common_of(run, trace).common)
-    verdict = _verdict(name, found)
+    verdict = _verdict(name, compare_everywhere(run, context.recordings(run).trace(), path))
     if isinstance(verdict, Failed):
         return replace(verdict, places=(command_place(context.root, name, verdict.detail),))
     return verdict
@@ -95,7 +90,7 @@ def _verdict(name: str, found: Comparison) -> Verdict:
             return Passed(detail)
         case Different(first=first, rest=rest):
             # What differs most plainly here is how many there are of a kind.
-            told = next((change for change in (first, *rest) if isinstance(change, Rows)), first)
+            told = next((change for change in (first, *rest) if isinstance(change, OutputChange)), first)
             return Failed(_difference(told))
         case NotComparable():
             return CouldNotRun(detail)

@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,42 +21,39 @@ from golden.record import Run
 from golden.trace.errors import UnusableInput
 from golden.trace.gap import deciding, gap
 from golden.trace.place import Unstable
-from golden.trace.summary import Common, Summary
+from golden.trace.trace import Records, Trace, trace_of
 
-FORMAT = 2
+FORMAT = 3
 FOLDER = Path("golden") / "fixtures"
 COMMON = "common.json"
+_WIDTH = 300
 
 
-class _File(BaseModel):
+class Golden(BaseModel):
+    """The bits of one run under one fingerprint, and under those that were seen to give the same.
+
+    The one for what holds on every machine has no fingerprint.
+    """
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int = FORMAT
     run: str
     definition: str
-
-
-class Golden(_File):
-    """The bits of one run under one fingerprint, and under those that were seen to give the same."""
-
-    fingerprint: dict[str, str]
+    fingerprint: dict[str, str] = {}
     also: list[dict[str, str]] = []
-    # What differed between two runs as it was recorded; the summary is without it.
+    # What differed between two runs as it was recorded; the records are without it.
     unstable: list[Unstable] = []
-    summary: Summary
+    records: Records
 
     def covers(self, fingerprint: Mapping[str, str]) -> bool:
         """Whether another result under this fingerprint can only come from the code."""
         return any(not gap(known, fingerprint) for known in (self.fingerprint, *self.also))
 
-
-class CommonGolden(_File):
-    """What of one run holds on every machine."""
-
-    common: Common
-
-
-_Kind = TypeVar("_Kind", Golden, CommonGolden)
+    def trace(self, now: Trace) -> Trace:
+        """Its trace, to be compared with that of a run of the same definition."""
+        about = now.about.model_copy(update={"unstable": [], "event_files": {}})
+        return trace_of(about, self.records, Path(os.devnull))
 
 
 def golden_path(root: Path, run: str, fingerprint: Mapping[str, str]) -> Path:
@@ -71,23 +68,24 @@ def common_path(root: Path, run: str) -> Path:
     return root / FOLDER / run / COMMON
 
 
-def dump(golden: Golden | CommonGolden) -> str:
+def dump(golden: Golden) -> str:
     """A golden as the text of its file."""
-    table = golden.model_dump(mode="json")
-    if isinstance(golden, Golden) and not golden.summary.tolerated:
-        del table["summary"]["tolerated"]
-    if isinstance(golden, Golden) and not golden.also:
-        del table["also"]
-    if isinstance(golden, Golden) and not golden.unstable:
-        del table["unstable"]
-    if isinstance(golden, Golden) and golden.summary.outputs is None:
-        del table["summary"]["outputs"]
-    for rows in (table["summary"].get("outputs") or {}).values() if isinstance(golden, Golden) else ():
-        if rows["nesting"] is None:
-            del rows["nesting"]
-    if isinstance(golden, Golden) and golden.summary.values is None:
-        del table["summary"]["values"]
-    return json.dumps({"seal": _seal(table), **table}, indent=1) + "\n"
+    table = golden.model_dump(mode="json", exclude_defaults=True)
+    return _text({"seal": _seal(table), "format": FORMAT, **table}) + "\n"
+
+
+def _text(value: Any, indent: int = 0) -> str:
+    """JSON of which everything that fits is on one line."""
+    text = json.dumps(value)
+    if (indent and len(text) <= _WIDTH) or not isinstance(value, dict | list):
+        return text
+    indent += 1
+    if isinstance(value, dict):
+        parts, ends = [f"{json.dumps(key)}: {_text(item, indent)}" for key, item in value.items()], "{}"
+    else:
+        parts, ends = [_text(item, indent) for item in value], "[]"
+    inside = ",".join(f"\n{' ' * indent}{part}" for part in parts)
+    return f"{ends[0]}{inside}\n{' ' * (indent - 1)}{ends[1]}"
 
 
 def goldens(root: Path, run: Run) -> dict[Path, Golden]:
@@ -100,17 +98,7 @@ def golden_files(root: Path, run: Run) -> list[Path]:
     return sorted(p for p in (root / FOLDER / run.name).glob("*.json") if p.name != COMMON)
 
 
-def load_golden(path: Path, run: Run) -> Golden:
-    """A golden; `UnusableInput` if it was edited or is damaged."""
-    return _load(path, run, Golden)
-
-
-def load_common(path: Path, run: Run) -> CommonGolden:
-    """As `load_golden`, for what holds everywhere."""
-    return _load(path, run, CommonGolden)
-
-
-def check_definition(golden: _File, path: Path, run: Run) -> None:
+def check_definition(golden: Golden, path: Path, run: Run) -> None:
     """Raise `UnusableInput` if the run file has changed since the golden was recorded."""
     if golden.definition != run.definition():
         raise UnusableInput(f"golden {path} is of another version of run file {run.name}: {_again(run)}")
@@ -120,12 +108,13 @@ def _again(run: Run) -> str:
     return f"record it again with `golden record {run.name} --update`"
 
 
-def _load(path: Path, run: Run, kind: type[_Kind]) -> _Kind:
+def load_golden(path: Path, run: Run) -> Golden:
+    """A golden; `UnusableInput` if it was edited or is damaged."""
     again = _again(run)
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         seal = table.pop("seal")
-        version = table["format"]
+        version = table.pop("format")
     except OSError as error:
         raise UnusableInput(f"golden {path} can't be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -135,7 +124,7 @@ def _load(path: Path, run: Run, kind: type[_Kind]) -> _Kind:
     if seal != _seal(table):
         raise UnusableInput(f"golden {path} was tampered with: its content does not match its seal; {again}")
     try:
-        return kind.model_validate(table)
+        return Golden.model_validate(table)
     except ValidationError as error:
         raise UnusableInput(f"golden {path} is damaged ({error.errors()[0]['msg']}): {again}") from None
 

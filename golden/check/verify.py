@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,6 @@ from golden.check.ab import Notify, check_used, doctor, quiet
 from golden.check.declared import check_declared, check_matched
 from golden.check.fixtures import (
     FOLDER,
-    CommonGolden,
     Golden,
     check_definition,
     common_path,
@@ -23,23 +22,19 @@ from golden.check.fixtures import (
     golden_files,
     golden_path,
     goldens,
-    load_common,
     load_golden,
     write_whole,
 )
 from golden.check.properties import Property, Recordings, judge_property
 from golden.check.shard import keep_durations
-from golden.compare import Compared, Comparison, Different, Identical, NotComparable
+from golden.compare import Comparison, Different, Identical, NotComparable, compare
+from golden.compare.compare import judge
 from golden.compare.outcome import by_tolerance
-from golden.compare.outputs import compare_outputs
-from golden.compare.steps import compare_process
-from golden.compare.summaries import compare_common, compare_summaries
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.gap import gap
+from golden.trace.golden import digested, everywhere, records_of
 from golden.trace.place import titles
-from golden.trace.reads import totals
-from golden.trace.summary import summarise, summarise_common
 from golden.trace.trace import KINDS, Trace
 from golden.trace.unstable import leave_out
 
@@ -96,8 +91,6 @@ class Failed:
     seconds: float = 0.0
 
 
-# A golden stays small enough to be reviewed.
-_TOLERATED_AT_MOST = 500
 Verdict = Judged | NoGolden | Property | Failed
 
 
@@ -133,7 +126,7 @@ def judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) ->
         if name is not None:
             return judge_property(run, name, recordings)
         check_goldens(run, root)
-        return judge(run, recordings.trace(), root)
+        return _by_golden(run, recordings.trace(), root)
     except GoldenError as error:
         place = run.name if name is None else f"{run.name}, {name}"
         return Failed(place, str(error), error.code, time.monotonic() - begun)
@@ -148,7 +141,7 @@ def check_goldens(run: Run, root: Path) -> None:
     goldens(root, run)
     common = common_path(root, run.name)
     if common.exists():
-        load_common(common, run)
+        load_golden(common, run)
 
 
 def check_keepable(run: Run) -> None:
@@ -161,7 +154,7 @@ def check_keepable(run: Run) -> None:
         )
 
 
-def judge(run: Run, trace: Trace, root: Path) -> Verdict:
+def _by_golden(run: Run, trace: Trace, root: Path) -> Verdict:
     """The verdict on a trace by the golden for its fingerprint, or by one of another machine that it equals.
 
     Equal bits are identical whatever the machine; where they differ, only a golden that covers this kind of
@@ -177,30 +170,14 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     for path, golden in (own or found).items():
         if not usable:
             check_definition(golden, path, run)
-    lines = {site.place: site.title for process in trace.processes for site in totals(process)}
-    amount = contents(trace)
-    verdicts = {
-        path: compare_summaries(
-            golden.summary,
-            summarise(leave_out(trace, golden.unstable)),
-            compared=amount + Compared(unstable=titles(golden.unstable)),
-            lines=lines,
-            tolerances=run.tolerance,
-            moments=[event.moment for event in trace.events],
-        )
-        for path, golden in usable.items()
-    }
+    verdicts = {path: compare_with(golden, trace) for path, golden in usable.items()}
     for path, verdict in verdicts.items():
         if isinstance(verdict, Identical):
             check_matched(trace)
         if own or isinstance(verdict, Identical):
             return Judged(run.name, verdict, seconds, path.stem, elsewhere=not own)
     shared = common_path(root, run.name)
-    common = None
-    if shared.exists():
-        golden_common = load_common(shared, run)
-        check_definition(golden_common, shared, run)
-        common = compare_common(golden_common.common, common_of(run, trace).common)
+    common = compare_everywhere(run, trace, shared) if shared.exists() else None
     known = tuple(path.stem for path in found)
     differences = {path: gap(golden.fingerprint, here) for path, golden in usable.items()}
     for path, unlike in sorted(differences.items(), key=lambda item: len(item[1])):
@@ -211,14 +188,26 @@ def judge(run: Run, trace: Trace, root: Path) -> Verdict:
     return NoGolden(run.name, common, seconds, known)
 
 
-def contents(trace: Trace) -> Compared:
-    """How much a trace holds."""
-    total = Compared(
-        events=len(trace.events), unwatched=tuple(trace.about.unwatched), masked=tuple(trace.about.masked)
-    )
-    for process in trace.processes:
-        total += compare_process(process, process).compared
-    return total + compare_outputs(trace, trace)[1]
+def compare_with(golden: Golden, trace: Trace) -> Comparison:
+    """Compare a trace with a golden; what is compared is told as the trace has it."""
+    now = leave_out(trace, golden.unstable)
+    found = compare(golden.trace(now), digested(now))
+    if isinstance(found, NotComparable):
+        return found
+    itself = judge(now, now)
+    assert isinstance(itself, Identical)
+    whole = itself.compared
+    uncompared = tuple(dict.fromkeys([*whole.uncompared, *found.compared.uncompared]))
+    told = replace(whole, uncompared=uncompared, unstable=titles(golden.unstable))
+    return replace(found, compared=told)
+
+
+def compare_everywhere(run: Run, trace: Trace, path: Path) -> Comparison:
+    """Whether what holds on every machine holds on this one."""
+    golden = load_golden(path, run)
+    check_definition(golden, path, run)
+    now = common_of(run, trace)
+    return compare(golden.trace(trace), now.trace(trace))
 
 
 Change = Literal["created", "changed", "unchanged"]
@@ -254,7 +243,7 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
         golden = golden_of(run, trace)
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
-    files: list[tuple[Path, Golden | CommonGolden]] = [
+    files = [
         place(golden, run, root),
         (common_path(root, run.name), common_of(run, trace)),
     ]
@@ -274,18 +263,13 @@ def golden_of(run: Run, trace: Trace) -> Golden:
     """The golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
     check_keepable(run)
     unstable = trace.about.unstable
-    summary = summarise(leave_out(trace, unstable))
-    if len(summary.tolerated) > _TOLERATED_AT_MOST:
-        raise UnusableInput(
-            f"run {run.name}: {len(summary.tolerated):,} numbers have a tolerance, and a golden keeps "
-            f"{_TOLERATED_AT_MOST:,} at most: name fewer fields, or compare two versions with `golden ab`"
-        )
+    now = leave_out(trace, unstable)
     return Golden(
         run=run.name,
         definition=run.definition(),
         fingerprint=trace.about.fingerprint,
         unstable=unstable,
-        summary=summary,
+        records=records_of(now),
     )
 
 
@@ -301,7 +285,7 @@ def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
         with contextlib.suppress(UnusableInput):
             known[path] = load_golden(path, run)
     for path, old in sorted(known.items(), key=lambda item: not item[1].covers(new)):
-        same = old.summary == golden.summary and old.unstable == golden.unstable
+        same = old.records == golden.records and old.unstable == golden.unstable
         if same and old.definition == golden.definition:
             also = old.also if old.covers(new) else [*old.also, new]
             return path, old.model_copy(update={"also": also})
@@ -310,10 +294,10 @@ def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
     return golden_path(root, run.name, new), golden
 
 
-def common_of(run: Run, trace: Trace) -> CommonGolden:
+def common_of(run: Run, trace: Trace) -> Golden:
     """What of a trace holds everywhere."""
-    everywhere = summarise_common(trace, events=run.everywhere.events)
-    return CommonGolden(run=run.name, definition=run.definition(), common=everywhere)
+    records = everywhere(trace, events=run.everywhere.events)
+    return Golden(run=run.name, definition=run.definition(), records=records)
 
 
 def _write(path: Path, text: str) -> Change:

@@ -17,25 +17,13 @@ def compare_held(left: Process, right: Process) -> tuple[list[Rows], tuple[str, 
         return [], () if left.held is right.held else (_OLD,)
     a, b = settings(left), settings(right)
     found = [
-        Rows(f"{title}: {name}", a[title].get(name, "none"), b[title].get(name, "none"))
+        Rows(f"{title}: {name}".removesuffix(": "), a[title].get(name, "none"), b[title].get(name, "none"))
         for title in a
         if title in b
         for name in dict.fromkeys([*a[title], *b[title]])
         if a[title].get(name) != b[title].get(name)
     ]
     return found, alone(a, b)
-
-
-def compare_kept(
-    golden: Mapping[str, str] | None, now: Mapping[str, str] | None
-) -> tuple[list[Rows], tuple[str, ...]]:
-    """The same of what a golden keeps: digests."""
-    if golden is None or now is None:
-        return [], () if golden is now else (_OLD,)
-    found = [
-        Rows(name, golden[name], now[name]) for name in golden if golden[name] != now.get(name, golden[name])
-    ]
-    return found, alone(golden, now)
 
 
 def alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from golden.compare.outcome import NotComparable
 from golden.trace.kinds import MODULE_KINDS
-from golden.trace.summary import Summary
 from golden.trace.trace import KINDS, Trace
 
 _SHOWN = 2
@@ -17,31 +16,16 @@ _Ways = Mapping[tuple[str, ...], set[str]]
 def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
     """The verdict where both sides have a tensor, and a side made its digests otherwise."""
     a, b = _ways(left), _ways(right)
-    names = [f"{key[0]} {key[-1]}" for key, how in a.items() if b.get(key, how) != how]
+    names = [f"{key[0]} {key[-1]}".strip() for key, how in a.items() if b.get(key, how) != how]
     if not names:
         return None
     more = ", …" if len(names) > _SHOWN else ""
     tensors = f"{len(names):,} tensor{'' if len(names) == 1 else 's'} ({', '.join(names[:_SHOWN])}{more})"
     return NotComparable(
         f"digests of {tensors} were made on the host on one side and on the device on the other, which says "
-        "nothing about the tensors. Record both again, with one `digests` in [observe] of its run file"
+        "nothing about the tensors. Record both again (a golden with `golden record RUN --update`), with one "
+        "`digests` in [observe] of its run file"
     )
-
-
-def golden_made_otherwise(golden: Summary, now: Summary) -> NotComparable | None:
-    """The same for a golden, whose rows mark digests that the host did not make."""
-    if _on_device(golden) == _on_device(now):
-        return None
-    return NotComparable(
-        "the golden has digests of tensors that were made on the host where this run's were made on the "
-        "device, or the other way round, which says nothing about the tensors. Record the golden again with "
-        '`golden record RUN --update`, or the run as the golden was, with digests = "host" (or "device") in '
-        "[observe] of its run file"
-    )
-
-
-def _on_device(summary: Summary) -> bool:
-    return any("@" in row.partition(" ")[2] for row in summary.steps)
 
 
 def _ways(trace: Trace) -> _Ways:

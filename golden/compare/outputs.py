@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from golden.compare.events import compare_events, compare_fields
-from golden.compare.outcome import Compared, Different, FieldChange, NotComparable, OutputChange
+from golden.compare.outcome import Compared, FieldChange, OutputChange
 from golden.trace.events import Event
 from golden.trace.outputs import STREAMS, Output, leaves
-from golden.trace.summary import OutputRows
 from golden.trace.trace import Trace
 
 
@@ -39,52 +38,6 @@ def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Comp
             continue
         changes += found
     return changes, compared
-
-
-def compare_output_rows(
-    golden: Mapping[str, OutputRows] | None, now: Mapping[str, OutputRows] | None
-) -> tuple[list[OutputChange], tuple[str, ...]]:
-    """As `compare_outputs` for what a golden keeps of them: changes, and what could not be compared."""
-    if golden is None:
-        return [], ("output (the golden was recorded without it)",)
-    found: list[OutputChange] = []
-    unread: list[str] = []
-    for title in dict.fromkeys([*golden, *(now or {})]):
-        x, y = golden.get(title), (now or {}).get(title)
-        if x is None or y is None:
-            one = x or y
-            assert one is not None
-            found.append(OutputChange(title, "extra" if x is None else "missing", "", (), len(one.rows)))
-        elif "unread" in (x.kind, y.kind):
-            unread.append(title)
-        elif x.rows != y.rows:
-            if title in STREAMS and Counter(x.rows) == Counter(y.rows):
-                unread.append(f"order of lines of {title} (it differs)")
-                continue
-            a = [Event(row.rpartition(" ")[0], None, {"digest": row}) for row in x.rows]
-            b = [Event(row.rpartition(" ")[0], None, {"digest": row}) for row in y.rows]
-            changes = compare_events(a, b)
-            first = changes[0]
-            side, index = (x, first.left) if first.left is not None else (y, first.right)
-            assert index is not None
-            unit = "line" if x.kind in ("text", "json lines") else "row"
-            where = side.rows[index].rpartition(" ")[0] or f"{unit} {index + 1}"
-            # What it was is not told by its digest.
-            found.append(OutputChange(title, first.change, where, (), len(changes)))
-        elif x.nesting and y.nesting and x.nesting != y.nesting:
-            found.append(OutputChange(title, "changed", "how its fields are nested", (), 1))
-    return found, tuple(unread)
-
-
-def read_otherwise(old: int, new: int, found: Different) -> NotComparable | None:
-    """The verdict where nothing differs but output that was masked and read by other rules on each side."""
-    if old == new or not all(isinstance(each, OutputChange) for each in (found.first, *found.rest)):
-        return None
-    return NotComparable(
-        "only output differs, and one side was recorded by an older version that masks and reads output by "
-        "other rules: record it again (a golden with `golden record RUN --update`, from the code it is of)",
-        found,
-    )
 
 
 def _left_out(output: Output, switched: set[str]) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from golden.trace.living import Look
-from golden.trace.summary import Summary
 from golden.trace.trace import Layout, Process, TensorInfo, Trace
 
 _LABEL = re.compile(r"^(\w+)#")
@@ -25,41 +24,6 @@ def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
         return right, ()
     processes = tuple(_with_names(process, names) for process in right.processes)
     return replace(right, processes=processes), _told(names)
-
-
-def renamed_summary(golden: Summary, now: Summary) -> tuple[Summary, tuple[str, ...]]:
-    """The same for what a golden keeps: the run with the golden's names."""
-    if len(golden.streams) != len(now.streams):
-        return now, ()
-    pairs = []
-    for (*place, old), (*other, new) in zip(golden.streams, now.streams, strict=True):
-        a, b = old.split("+"), new.split("+")
-        if place != other or len(a) != len(b):
-            return now, ()
-        pairs += [(x.partition("#")[0], y.partition("#")[0]) for x, y in zip(a, b, strict=True)]
-    names = _names(pairs)
-    kept, there = {old for old, _ in pairs}, {new for _, new in pairs}
-    names = {new: old for new, old in names.items() if new not in kept and old not in there}
-    if not names:
-        return now, ()
-    word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
-
-    def named(text: str) -> str:
-        return word.sub(lambda match: names[match[1]], text)
-
-    living = now.living and [
-        f"{named(what)} | {digest}" for what, _, digest in (r.rpartition(" | ") for r in now.living)
-    ]
-    return now.model_copy(
-        update={
-            "streams": [(process, env, named(model)) for process, env, model in now.streams],
-            "final": [
-                f"{named(what)} | {digest}" for what, _, digest in (r.rpartition(" | ") for r in now.final)
-            ],
-            "living": living,
-            "held": now.held and {named(name): digest for name, digest in now.held.items()},
-        }
-    ), _told(names)
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:

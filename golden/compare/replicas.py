@@ -43,7 +43,7 @@ def _parameters(process: Process, name: str) -> Process:
         rng={},
         reads=None,
         values={},
-        final_files={},
+        finals={},
         looks=(),
         left_out=(),
         calls=(),

@@ -93,7 +93,7 @@ def _has(trace: Trace, part: Part) -> bool:
         case "modules":
             return any(process.looks for process in trace.processes)
         case "final":
-            return any(process.final_files for process in trace.processes)
+            return any(process.finals for process in trace.processes)
         case "values":
             return any(p.values is not None for p in trace.processes)
         case "reads":
@@ -169,7 +169,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
         rng=process.rng if rng and scope.overlap != "start" else {},
         reads=process.reads if reads and scope.overlap != "start" else None,
         values=process.values if values and scope.overlap != "start" else {},
-        final_files={o: path for o, path in process.final_files.items() if o in kept},
+        finals={o: path for o, path in process.finals.items() if o in kept},
         looks=tuple(map(_without_attributes, process.looks)) if "modules" in scope.parts else (),
         held=None,
         calls=process.calls if "steps" in scope.parts else (),
@@ -209,7 +209,7 @@ def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]
     sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
     # What an optimizer ended with after more steps than the other side took says nothing.
     gone_on = sides[0].gone_on | sides[1].gone_on
-    x, y = (replace(side.process, final_files=side.finals(gone_on)) for side in sides)
+    x, y = (replace(side.process, finals=side.finals(gone_on)) for side in sides)
     return x, y
 
 
@@ -221,10 +221,10 @@ class _Cut:
     optimizers: Mapping[tuple[Stream, int], int]
     gone_on: frozenset[tuple[Stream, int]]
 
-    def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path]:
+    def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path | str]:
         """The files of the final state of those optimizers that both sides ended with."""
         kept = {optimizer for place, optimizer in self.optimizers.items() if place not in without}
-        return {o: path for o, path in self.process.final_files.items() if o in kept}
+        return {o: path for o, path in self.process.finals.items() if o in kept}
 
 
 def _cut(

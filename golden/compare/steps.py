@@ -180,7 +180,7 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
         named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
         values = [side.get(kind, {}) for side in kept()]
         total = len(named[0].keys() | named[1].keys())
-        changes.append(KindChange(kind, total, tuple(_tensor_changes(*named, *values))))
+        changes.append(_change(kind, total, _tensor_changes(*named, *values)))
 
     tensors("buffers")
     if a.losses != b.losses:
@@ -193,6 +193,12 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
     return tuple(changes)
 
 
+def _change(kind: str, total: int, changes: Sequence[TensorChange]) -> KindChange:
+    """The tensors of a kind that differ; where digests of all of them are known alone, none is named."""
+    named = tuple(change for change in changes if change.name)
+    return KindChange(kind, total if named else 0, named)
+
+
 def _numbered(losses: Sequence[str]) -> dict[str, str]:
     return {f"of backward pass {index}": loss for index, loss in enumerate(losses)}
 
@@ -203,7 +209,7 @@ def _scalars(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> KindChang
         TensorChange(name, None, _scalar_note(a.get(name), b.get(name), exact=kind == "loss"))
         for name in names
     )
-    return KindChange(kind, max(len(a), len(b)), changes)
+    return _change(kind, max(len(a), len(b)), changes)
 
 
 def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
@@ -288,12 +294,16 @@ def _compare_finals(
             note = TensorChange("(all)", None, f"no final state in {side}")
             found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
             continue
-        paths = left.final_files[files_left[key]], right.final_files[files_right[key]]
-        same = same_files(*paths)
+        x_file, y_file = left.finals[files_left[key]], right.finals[files_right[key]]
+        if isinstance(x_file, str) or isinstance(y_file, str):
+            if x_file != y_file:
+                found.append(FinalState(stream, (KindChange("whole", 0, ()),)))
+            continue
+        same = same_files(x_file, y_file)
         if same is not None:
             compared += Compared(tensors=same[0], bytes=same[1])
             continue
-        a, b = map(load_tensors, paths)
+        a, b = load_tensors(x_file), load_tensors(y_file)
         kinds = []
         for kind in dict.fromkeys([*a, *b]):
             x, y = a.get(kind, {}), b.get(kind, {})

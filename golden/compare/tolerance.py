@@ -176,16 +176,16 @@ def _covered(left: Process, right: Process, tolerances: Sequence[Tolerance], acc
     files_left, files_right = final_streams(left), final_streams(right)
     found: dict[tuple[int, int], dict[tuple[str, str], Tolerance]] = {}
     for place in files_left.keys() & files_right.keys():
-        a, b = (
-            process.final_files[files[place]] for process, files in ((left, files_left), (right, files_right))
-        )
+        a, b = (process.finals[files[place]] for process, files in ((left, files_left), (right, files_right)))
         found[files_left[place], files_right[place]] = _within(a, b, tolerances, account)
     return found
 
 
 def _within(
-    left: Path, right: Path, tolerances: Sequence[Tolerance], account: Account
+    left: Path | str, right: Path | str, tolerances: Sequence[Tolerance], account: Account
 ) -> dict[tuple[str, str], Tolerance]:
+    if isinstance(left, str) or isinstance(right, str):
+        return {}
     a, b = load_tensors(left), load_tensors(right)
     found = {}
     for kind, tensors in a.items():

@@ -49,6 +49,7 @@ KIND_TITLES = {
     "requires_grad": "requires_grad",
     "extra": "extra state",
     "attributes": "attribute",
+    "whole": "state",
 }
 MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"

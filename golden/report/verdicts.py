@@ -140,7 +140,8 @@ def _no_golden(verdict: NoGolden) -> str:
             return f"no golden for this machine{known}; {wayout}"
         case Identical(compared=compared):
             same = (
-                f"what holds everywhere is identical ({compared.events:,} events, {compared.steps:,} steps)"
+                f"what holds everywhere is identical ({compared.events:,} events, "
+                f"{compared.outputs:,} values)"
             )
             return f"no golden for this machine{known}; {same}; {wayout}"
         case NotComparable(reason=reason):

@@ -13,6 +13,8 @@ def settings(process: Process) -> dict[str, Mapping[str, str]]:
     """The settings of every optimizer that stepped, and all things of other kinds, by title."""
     if process.held is None:
         return {}
+    if "titled" in process.held:
+        return dict(process.held["titled"])
     found: dict[str, Mapping[str, str]] = {}
     seen: Counter[Stream] = Counter()
     for number, stream in streams(process).items():

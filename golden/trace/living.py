@@ -104,6 +104,8 @@ class Looks:
             return True
         if "look" not in record:
             return False
+        if record.get("whole"):
+            self._alive.clear()
         for gone in record["gone"]:
             self._alive.pop(gone["label"], None)
             self._gone.append((record["look"], self._state(gone["label"], gone)))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FILE = "outputs.jsonl"
-# The rules by which output is masked and read: a golden of older ones may have other rows of the same output.
-READING = 4
 STREAMS = ("stdout", "stderr")
-_TREES = {"json", "checkpoint", "arrays", "pickle", "binary", "link"}
+_TREES = {"facts", "json", "checkpoint", "arrays", "pickle", "binary", "link"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class Output:
     @property
     def title(self) -> str:
         """What people call it."""
-        return self.name if self.name in ("stdout", "stderr") else f"file {self.name}"
+        return self.name if self.name in STREAMS or self.kind == "facts" else f"file {self.name}"
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -64,10 +62,3 @@ def write_outputs(folder: Path, outputs: Iterable[Output]) -> None:
         for found in outputs:
             record = {"kind": found.kind, "name": found.name, "unread": found.unread, "rows": found.rows}
             file.write(json.dumps(record) + "\n")
-
-
-def load_outputs(folder: Path) -> tuple[Output, ...]:
-    """What a run produced."""
-    text = (folder / FILE).read_text(encoding="utf-8")
-    records: Sequence[Any] = [json.loads(line) for line in text.splitlines()]
-    return tuple(Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records)

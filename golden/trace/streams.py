@@ -57,7 +57,7 @@ def final_streams(process: Process) -> dict[tuple[Stream, int], int]:
     seen: Counter[Stream] = Counter()
     found = {}
     for optimizer, stream in streams(process).items():
-        if optimizer in process.final_files:
+        if optimizer in process.finals:
             found[stream, seen[stream]] = optimizer
         seen[stream] += 1
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
 from golden.trace.kinds import HOST, SUMS
 from golden.trace.living import Look, Looks
-from golden.trace.moments import Written, moments
-from golden.trace.outputs import Output, load_outputs
+from golden.trace.moments import Moment, Written, moments
+from golden.trace.outputs import FILE as OUTPUTS
+from golden.trace.outputs import Output
 from golden.trace.place import Unstable
 from golden.trace.tolerance import Tolerance
 
@@ -96,7 +97,7 @@ class Site:
     @property
     def title(self) -> str:
         """What people call it."""
-        return f"{self.file}:{self.line} {self.function} {self.read}"
+        return f"{self.file}:{self.line} {self.function} {self.read}" if self.line else self.place
 
     @property
     def place(self) -> str:
@@ -144,8 +145,8 @@ class Process:
     """What one process of a run did: its steps and its last random-number states.
 
     ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
-    ``final_files`` are the safetensors files of the final state, by optimizer. ``looks`` are empty where
-    nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen``
+    ``finals`` are the safetensors files of the final state, by optimizer, or digests of them. ``looks`` are
+    empty where nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen``
     are the patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread``
     tensors and objects that can't be read. ``calls`` of other processes, here and of a step, are those since
     the step before. ``place`` is that in a mesh of devices. ``held`` are the settings of its optimizers, by
@@ -162,7 +163,7 @@ class Process:
     cpu_seconds: float
     observing: float
     reads: Mapping[Site, int] | None
-    final_files: Mapping[int, Path]
+    finals: Mapping[int, Path | str]
     values: Mapping[Site, str] | None = None
     looks: tuple[Look, ...] = ()
     loader_processes: int = 0
@@ -211,6 +212,19 @@ def write_about(folder: Path, about: About) -> None:
     (folder / "trace.json").write_text(about.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
+Record = dict[str, Any]
+
+
+class Records(BaseModel):
+    """What a trace is read from: one record for each event and output, and those of each process."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    events: list[Record]
+    outputs: list[Record]
+    processes: dict[str, list[Record]]
+
+
 def load_trace(folder: Path) -> Trace:
     """Read a trace; `UnusableInput` if the folder isn't one, is damaged or of another version."""
     head = folder / "trace.json"
@@ -223,30 +237,49 @@ def load_trace(folder: Path) -> Trace:
                 f"trace {folder} has format {table.get('format')}, not {FORMAT}: record it again"
             )
         about = About.model_validate(table)
-        events = [
-            Event(record["kind"], record["env"], record["payload"])
-            for record in map(json.loads, (folder / "events.jsonl").read_text(encoding="utf-8").splitlines())
-        ]
         there = sorted(path.name for path in folder.glob("rank-*"))
         if there != sorted(about.processes):
             raise ValueError(
                 f"it says that it has {', '.join(about.processes) or 'no process'}, and has "
                 f"{', '.join(there) or 'none'}"
             )
-        processes = [_load_process(folder / name) for name in about.processes]
+        records = Records(
+            events=_lines(folder / "events.jsonl"),
+            outputs=_lines(folder / OUTPUTS),
+            processes={
+                name: _lines(path) if (path := folder / name / "steps.jsonl").exists() else []
+                for name in about.processes
+            },
+        )
+        return trace_of(about, records, folder)
     except PermissionError as error:
         raise UnusableInput(f"trace {folder}: {error.filename} can't be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, IndexError, OSError, ValidationError) as error:
         raise UnusableInput(f"trace {folder} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def _lines(path: Path) -> list[Record]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def trace_of(about: About, records: Records, folder: Path) -> Trace:
+    """The trace of records. Raises `ValueError`, `LookupError` or `TypeError` for what is none."""
+    processes = [_process(folder / name, lines) for name, lines in records.processes.items()]
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
-    found = moments(about.event_files, len(events), steps)
-    dated = [replace(event, moment=moment) for event, moment in zip(events, found, strict=True)]
-    return Trace(folder, about, tuple(dated), tuple(processes), load_outputs(folder))
+    found = moments(about.event_files, len(records.events), steps)
+    events = [
+        Event(r["kind"], r["env"], r["payload"], moment or _moment(r.get("at")))
+        for r, moment in zip(records.events, found, strict=True)
+    ]
+    outputs = (Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records.outputs)
+    return Trace(folder, about, tuple(events), tuple(processes), tuple(outputs))
 
 
-def _load_process(folder: Path) -> Process:
-    path = folder / "steps.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+def _moment(at: Sequence[int] | None) -> Moment | None:
+    return None if at is None else (at[0], at[1], 0)
+
+
+def _process(folder: Path, lines: Sequence[Record]) -> Process:
     layouts: dict[int, Layout] = {}
     settings: dict[int, dict[str, str]] = {}
     steps: list[Step] = []
@@ -254,24 +287,25 @@ def _load_process(folder: Path) -> Process:
     texts: dict[int, str] = {}
     end: dict[str, Any] = {}
     looks = Looks()
-    for record in map(json.loads, lines):
+    for record in lines:
         if looks.read(record):
             continue
         if "step" in record:
-            current = settings.setdefault(record["optimizer"], {})
-            if record["settings"]:
-                current = settings[record["optimizer"]] = {**current, **record["settings"]}
+            layout = layouts[record["layout"]]
+            current = settings.setdefault(layout.optimizer, {})
+            if record.get("settings"):
+                current = settings[layout.optimizer] = {**current, **record["settings"]}
             steps.append(
                 Step(
                     number=record["step"],
-                    layout=layouts[record["layout"]],
+                    layout=layout,
                     digests={kind: record[kind] for kind in KINDS},
-                    losses=tuple(record["losses"]),
+                    losses=tuple(record.get("losses", ())),
                     settings=current,
-                    rng=record["rng"],
-                    reads=_reads(record["reads"], sites),
+                    rng=record.get("rng", {}),
+                    reads=_reads(record.get("reads", ()), sites),
                     written=record.get("written"),
-                    values=_values(record.get("values"), sites),
+                    values=_values(record.get("values", ()), sites),
                     calls=_calls(record.get("calls", ()), texts),
                 )
             )
@@ -296,8 +330,8 @@ def _load_process(folder: Path) -> Process:
         seconds=end.get("seconds", 0.0),
         cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
-        reads=_reads(end.get("reads"), sites),
-        values=_values(end.get("values"), sites),
+        reads=_reads(end.get("reads", () if end else None), sites),
+        values=_values(end.get("values", () if end else None), sites),
         looks=tuple(looks.found),
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
@@ -306,11 +340,13 @@ def _load_process(folder: Path) -> Process:
         calls=_calls(end.get("calls", ()), texts),
         place=end.get("place", ""),
         held=end.get("held"),
-        final_files={int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
+        finals={int(optimizer): digest for optimizer, digest in end["finals"].items()}
+        if "finals" in end
+        else {int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
     )
 
 
-def _reads(counts: list[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
+def _reads(counts: Sequence[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
     return None if counts is None else {sites[number]: count for number, count in counts}
 
 
@@ -318,13 +354,13 @@ def _calls(rows: Sequence[tuple[int, int, str, str]], texts: Mapping[int, str]) 
     return tuple(Call(texts[number], point, gives, gets) for number, point, gives, gets in rows)
 
 
-def _values(found: list[tuple[int, str]] | None, sites: Mapping[int, Site]) -> dict[Site, str] | None:
+def _values(found: Sequence[tuple[int, str]] | None, sites: Mapping[int, Site]) -> dict[Site, str] | None:
     return None if found is None else {sites[number]: text for number, text in found}
 
 
 def _layout(record: dict[str, Any]) -> Layout:
     for how in (row[3] for kind in KINDS for row in record["tensors"][kind] if len(row) > 3):
-        if how not in (HOST, SUMS):
+        if not {HOST, SUMS}.issuperset(how.partition(":")[0].split("+")):
             raise ValueError(f"it has digests made by {how!r}, which this version does not know")
     return Layout(
         optimizer=record["optimizer"],

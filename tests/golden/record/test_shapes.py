@@ -36,7 +36,7 @@ def test_processes_are_traced_by_rank(project: Project) -> None:
     )
     assert [(p.name, len(p.steps)) for p in trace.processes] == [("rank-0", 2), ("rank-1", 3)]
     assert streams(trace.processes[1])[0].title == "rank 1, Linear"
-    assert all(p.final_files for p in trace.processes)
+    assert all(p.finals for p in trace.processes)
 
 
 def test_names_and_environments(project: Project) -> None:
