@@ -198,7 +198,14 @@ def compare_with(golden: Golden, trace: Trace) -> Comparison:
     assert isinstance(itself, Identical)
     whole = itself.compared
     uncompared = tuple(dict.fromkeys([*whole.uncompared, *found.compared.uncompared]))
-    told = replace(whole, uncompared=uncompared, unstable=titles(golden.unstable))
+    kept = found.compared
+    told = replace(
+        whole,
+        uncompared=uncompared,
+        unstable=titles(golden.unstable),
+        outputs=whole.outputs if kept.outputs else 0,
+        living=whole.living if kept.living else 0,
+    )
     return replace(found, compared=told)
 
 

@@ -96,6 +96,7 @@ def _output(output: Output) -> Output:
         (tree,) = output.rows
         fields = {path: _short(value) for path, value in leaves(tree)}
         return replace(output, rows=({"(how its fields are nested)": _short(nesting(tree)), **fields},))
+    rows: list[Mapping[str, Any]]
     if output.kind == "tensorboard":
         rows = [{"tag": r.get("tag"), "step": r.get("step"), "value": _short(r)} for r in output.rows]
     else:

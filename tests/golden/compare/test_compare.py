@@ -30,7 +30,6 @@ from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps
 from golden.trace.paths import is_unstable
 from golden.trace.streams import Stream
-from golden.trace.summary import ROWS_AT_MOST, fold
 
 KINDS = st.sampled_from(["step", "epoch", "update"])
 SEQUENCES = st.lists(st.tuples(KINDS, st.integers(0, 2)), min_size=1, max_size=25).map(
@@ -126,14 +125,6 @@ def test_exact_numbers() -> None:
     assert exact(torch.tensor(1.5, dtype=torch.bfloat16).view(torch.int16).numpy().tobytes(), "bfloat16") == (
         "0x1.8000000000000p+0"
     )
-
-
-@given(st.integers(0, 5 * ROWS_AT_MOST))
-def test_folded_rows_stay_few_and_see_every_row(count: int) -> None:
-    rows = [f"row {n}" for n in range(count)]
-    assert len(fold(rows)) <= ROWS_AT_MOST
-    if rows:
-        assert fold(rows) != fold([*rows[:-1], "another"])
 
 
 def _step(process: str, kind: str, *, number: int = 3, point: int = 0) -> StepDivergence:

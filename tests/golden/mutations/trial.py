@@ -14,10 +14,8 @@ from typing import Literal
 import xxhash
 
 from golden.check.properties import Recordings, judge_property
-from golden.check.verify import contents
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.outcome import Divergence, EventChange
-from golden.compare.summaries import compare_summaries
 from golden.power.reference import Reference
 from golden.power.result import Planted, told
 from golden.power.trees import Tree, Trees
@@ -26,7 +24,7 @@ from golden.reach.reached import Reached
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
 from golden.trace.errors import GoldenError
-from golden.trace.summary import summarise
+from golden.trace.golden import digested
 from golden.trace.trace import Trace, load_trace
 from tests.golden.mutations.corpus import REPOSITORY, TRAINER_RUNS, Mutation
 
@@ -127,7 +125,7 @@ def _trial(mutation: Mutation, planted: Planted) -> Trial:
 
 def _judge(run: Run, reference: Trace, trace: Trace) -> Trial:
     found: Comparison = compare(reference, trace)
-    stored = compare_summaries(summarise(reference), summarise(trace), compared=contents(trace))
+    stored = compare(digested(reference), digested(trace))
     if isinstance(found, Identical) != isinstance(stored, Identical):
         raise AssertionError(f"{run.name}: the traces and the goldens made of them disagree")
     return _told(run.name, found)

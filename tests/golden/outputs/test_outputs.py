@@ -181,21 +181,8 @@ def test_a_golden_knows_outputs(project: Project, monkeypatch: pytest.MonkeyPatc
     project.script(text.replace("print('step', step,", "print('step', step + (step == 2),"))
     result = project.golden("verify", "train", "--root", project.root)
     assert result.code == 1
-    assert "first divergence: stdout, line 7 is another one" in result.out
+    assert "first divergence: stdout, line 7: " in result.out
     assert "for both sides: golden ab train --base REF" in result.out
-
-
-@pytest.mark.slow
-def test_a_golden_of_before_says_that_outputs_are_not_compared(project: Project, goldens: Path) -> None:
-    from golden.check.fixtures import _seal
-
-    (path,) = goldens.glob("exact-cpu-*.json")
-    table = json.loads(path.read_text())
-    del table["seal"], table["summary"]["outputs"]
-    path.write_text(json.dumps({"seal": _seal(table), **table}))
-    result = project.golden("verify", "train", "--root", project.root)
-    assert result.code == 0
-    assert "not compared: output (the golden was recorded without it)" in result.out
 
 
 class Hostile:

@@ -16,16 +16,14 @@ from golden.compare import Different, Identical, NotComparable, compare
 from golden.compare.outcome import Compared, FinalState
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import Scope, compare_within
-from golden.compare.summaries import compare_summaries
 from golden.record import find_run, record_run
 from golden.report.build import build
 from golden.report.headlines import verdict_line
 from golden.report.junit import render_junit
 from golden.report.page import render_page
 from golden.report.text import describe, render
-from golden.trace import calls as kept
 from golden.trace.errors import NothingComparable, RunFailed
-from golden.trace.summary import Summary, summarise
+from golden.trace.golden import digested
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Call, Trace
 
@@ -184,26 +182,22 @@ def test_replicas_part_at_a_step_and_tensor(record: Record) -> None:
 
 def test_a_golden_counts_steps_by_rank(record: Record) -> None:
     program, before, after, _ = FAULTS["a micro-batch less"]
-    sides = [summarise(record(program)), summarise(record(program, before, after))]
-    found = compare_summaries(*sides, compared=Compared())
+    found = compare(digested(record(program)), digested(record(program, before, after)))
     assert isinstance(found, Different)
-    assert describe(found.first)[0].startswith("step 1 of rank 1, Sequential (step 1 overall): loss")
+    assert describe(found.first)[0].startswith("step 1 of rank 1, Sequential (step 1 overall, SGD): loss")
 
 
-@pytest.mark.parametrize("most", [2000, 3], ids=["each", "by step"])
-def test_a_golden_keeps_calls(record: Record, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(kept, "CALLS_AT_MOST", most)
+def test_a_golden_keeps_calls(record: Record) -> None:
     trace = record("accumulate")
-    golden = Summary.model_validate_json(summarise(trace).model_dump_json())
-    assert isinstance(compare_summaries(golden, summarise(trace), compared=SOME), Identical)
+    golden = digested(trace)
+    assert isinstance(compare(golden, digested(trace)), Identical)
 
     def verdict(rank: int, step: int, change: Callable[[tuple[Call, ...]], tuple[Call, ...]]) -> str:
         processes = list(trace.processes)
         steps = list(processes[rank].steps)
         steps[step] = replace(steps[step], calls=change(steps[step].calls))
         processes[rank] = replace(processes[rank], steps=tuple(steps))
-        now = summarise(replace(trace, processes=tuple(processes)))
-        found = compare_summaries(golden, now, compared=SOME)
+        found = compare(golden, digested(replace(trace, processes=tuple(processes))))
         assert isinstance(found, Different)
         return describe(found.first)[0]
 
@@ -212,9 +206,6 @@ def test_a_golden_keeps_calls(record: Record, monkeypatch: pytest.MonkeyPatch, m
 
     # Where other calls stay the same, so do bits, often: a reduction of what all ranks hold, say.
     fewer, other = verdict(0, 1, lambda calls: (calls[0], *calls[2:])), verdict(1, 2, sent)
-    if most == 3:
-        assert fewer.startswith("calls of other ranks before step 1 overall of rank-0")
-        return
     text = (
         r"rank 0, call 1 of other ranks before step 1 overall: all_reduce float32\[16\] op=sum -> all_reduce"
     )
@@ -222,13 +213,6 @@ def test_a_golden_keeps_calls(record: Record, monkeypatch: pytest.MonkeyPatch, m
     assert re.fullmatch(
         "rank 1, call 2 of other ranks before step 2 overall: .* is given other values", other
     )
-    # None at all; and a golden of a time when none were kept.
-    found = compare_summaries(golden, golden.model_copy(update={"calls": None}), compared=SOME)
-    assert isinstance(found, Different)
-    old = golden.model_copy(update={"calls": None})
-    found = compare_summaries(old, golden, compared=SOME)
-    assert isinstance(found, Identical)
-    assert found.compared.uncompared == ("calls of other ranks (the golden keeps none)",)
 
 
 def test_another_number_of_ranks_is_compared_by_what_it_ends_with(record: Record) -> None:
