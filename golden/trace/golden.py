@@ -59,19 +59,23 @@ def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ())
         facts |= {f"counts of {kind}": str(n) for kind, n in Counter(e.kind for e in trace.events).items()}
         for event in trace.events:
             values = {name: v for name in fields if (v := lookup(event.payload, name)) is not None}
-            found.append({"kind": event.kind, "env": event.env, "payload": values})
+            told = {"type": event.kind, "env": event.env}
+            found.append({"kind": event.kind, "env": event.env, "payload": told | values})
     output = Output("facts", "what holds everywhere", (facts,))
-    return Records(events=_first(found, _rest_of_events), outputs=[asdict(output)], processes={})
+    table = {"events": _first(found, _rest_of_events), "outputs": [asdict(output)], "processes": {}}
+    return Records.model_validate_json(json.dumps(table))
 
 
 def records_of(trace: Trace) -> Records:
     """The records of a golden."""
     events = [_event(event, trace.about.tolerances) for event in trace.events]
-    return Records(
-        events=_first(events, _rest_of_events),
-        outputs=[asdict(_output(output)) for output in trace.outputs],
-        processes={process.name: _process(process) for process in trace.processes},
-    )
+    table = {
+        "events": _first(events, _rest_of_events),
+        "outputs": [asdict(_output(output)) for output in trace.outputs],
+        "processes": {process.name: _process(process) for process in trace.processes},
+    }
+    # As they are read again, so that they can be compared with those of a file.
+    return Records.model_validate_json(json.dumps(table))
 
 
 def _first(rows: list[_T], together: Callable[[Sequence[_T]], _T]) -> list[_T]:

@@ -32,7 +32,7 @@ def test_life_of_a_golden(project: Project, goldens: Path) -> None:
     project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
     result = project.golden(*verify)
     assert result.code == 1
-    assert "first divergence: step 2 of env 1, Sequential (step 7 overall): gradient" in result.out
+    assert "first divergence: step 2 of env 1, Sequential (step 7 overall, SGD): gradient" in result.out
     assert "env 1 diverges at step 2; envs 0, 2 are identical" in result.out
     assert own_golden(goldens).read_text() == before
 
@@ -67,7 +67,7 @@ def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens
     assert result.code == 4
     assert "this one computes other bits (other kernels)" in result.out
     assert "golden ab train --base REF" in result.out
-    assert "first divergence: step 2 of env 1, Sequential (step 7 overall): gradient" in result.out
+    assert "first divergence: step 2 of env 1, Sequential (step 7 overall, SGD): gradient" in result.out
 
     result = project.golden("record", "train", "--update", "--root", project.root)
     assert result.out.split()[::2] == ["created", "unchanged"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 OTHERWISE = (
     "not comparable: digests of {} were made on the host on one side and on the device on the other, which "
-    "says nothing about the tensors. Record both again, with one `digests` in [observe]"
+    "says nothing about the tensors. Record both again"
 )
 
 
