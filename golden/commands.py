@@ -14,6 +14,7 @@ from golden.check import Failed, doctor, refuse_under_ci, unused, update
 from golden.check.notes import notes
 from golden.check.progress import progress
 from golden.compare import Compared, Different, compare
+from golden.compare.divergence import many
 from golden.given import ProgramCommand, given, keep_line
 from golden.options import data_option, folder_of_program, kept, out_option, root_option
 from golden.record import Run, find_root, find_run, find_runs, record_run
@@ -21,7 +22,7 @@ from golden.record.program import renamed, write_run_file
 from golden.report import render
 from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
-from golden.report.text import gaps, many
+from golden.report.text import gaps
 from golden.suites import ab_command, verify_command
 from golden.trace.errors import ExitCode, UnusableInput, worst
 from golden.trace.trace import Trace, load_trace

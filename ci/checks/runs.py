@@ -14,7 +14,8 @@ from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import common_path
 from golden.check.verify import compare_everywhere, verify_one
 from golden.compare import Comparison, Different, Identical, NotComparable
-from golden.compare.outcome import Divergence, OutputChange
+from golden.compare.divergence import Divergence
+from golden.compare.outputs import OutputChange
 from golden.record import Run, find_run
 from golden.report.headlines import verdict_line
 from golden.report.text import describe

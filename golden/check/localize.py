@@ -11,17 +11,6 @@ from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.operations import Located, locate, read_operations
-from golden.compare.outcome import (
-    CallChange,
-    EventChange,
-    LivingState,
-    RandomState,
-    ReadCount,
-    ReadValue,
-    StepCount,
-    StepDivergence,
-    StepOrder,
-)
 from golden.record import record_run
 from golden.trace.trace import Trace
 
@@ -88,16 +77,8 @@ def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple
 def step_of(found: Comparison) -> int | None:
     """The overall number of the step at which two runs part first, or before which an event does."""
     if isinstance(found, Different):
-        for divergence in (found.first, *found.rest):
-            if isinstance(divergence, EventChange) and divergence.moment is not None:
-                return divergence.moment[0]
-            if isinstance(divergence, (StepDivergence, StepCount, StepOrder, RandomState)):
-                return divergence.number
-            if isinstance(divergence, ReadValue | ReadCount) and divergence.number is not None:
-                return divergence.number
-            if isinstance(divergence, LivingState | CallChange) and divergence.number is not None:
-                # A look before a step sees what was done since the one before it, as one after it does.
-                return divergence.number
+        numbers = (divergence.step_of_run for divergence in (found.first, *found.rest))
+        return next((number for number in numbers if number is not None), None)
     return None
 
 

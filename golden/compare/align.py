@@ -9,13 +9,42 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from golden.compare.outcome import StepCount
+from golden.compare.divergence import END, Divergence, many
 from golden.trace.moments import Moment
 from golden.trace.streams import Stream, streams
 from golden.trace.trace import Process, Step
 
 # SequenceMatcher is quadratic in the worst case; longer stretches are matched place by place.
 _ALIGN_AT_MOST = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount(Divergence):
+    """A stream took more steps on one side; a stream that is missing took none.
+
+    The first one that is more is ``step`` of the stream, at step ``number`` of the run; with ``between``,
+    both sides go on after it.
+    """
+
+    title = "steps"
+
+    stream: Stream
+    left: int
+    right: int
+    number: int
+    step: int = 0
+    between: bool = False
+
+    def order(self) -> tuple[float, float, float]:
+        return (self.number, 0, 1) if self.between else (self.number, END, 4)
+
+    def say(self) -> list[str]:
+        counts = f"{self.left} in base, {self.right} in head"
+        if not self.between:
+            return [f"number of steps of {self.stream.title}: {counts}"]
+        more, apart = ("base" if self.left > self.right else "head"), abs(self.left - self.right)
+        where = f"{many(apart, 'step')} more of {self.stream.title} in {more}"
+        return [f"{where}, at step {self.number} overall: {counts}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from golden.compare.outcome import CallChange
+from golden.compare.divergence import Divergence, number_of
 from golden.trace.trace import Call, Process
 
 NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange(Divergence):
+    """The first call of other processes in which two sides differ: another one, or other values.
+
+    It is call ``index`` before the step ``number``, None for after the last one. ``point`` counts the
+    backward passes of that step before it.
+    """
+
+    title = "calls of other ranks"
+
+    process: str
+    change: Literal["sequence", "gives", "gets"]
+    number: int | None
+    index: int
+    left: str
+    right: str
+    point: int
+
+    def order(self) -> tuple[float, float, float]:
+        number = number_of(self.number)
+        match self.change:
+            case "sequence":
+                # Before the gradients that a reduction which is missing leaves as they are.
+                return (number, max(0, self.point - 1), 2.5)
+            case "gives":
+                # What is sent before a backward pass comes before the loss of who receives it.
+                return (number, self.point, 1.5)
+            case "gets":
+                return (number, self.point, 3.5)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.process, (number_of(self.number), self.point)
+
+    def say(self) -> list[str]:
+        rank = self.process.replace("-", " ")
+        when = f"before step {self.number} overall" if self.number is not None else "after the last step"
+        what = {
+            "sequence": f" -> {self.right}",
+            "gives": " is given other values",
+            "gets": " gets other values",
+        }
+        return [f"{rank}, call {self.index} of other ranks {when}: {self.left}{what[self.change]}"]
 
 
 def compare_calls(left: Process, right: Process) -> CallChange | None:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from golden.compare.events import compare_events
+from golden.compare.calls import CallChange
+from golden.compare.divergence import Divergence, Rows, number_of
+from golden.compare.events import EventChange, compare_events
 from golden.compare.made import made_otherwise
 from golden.compare.outcome import (
-    CallChange,
     Compared,
     Comparison,
     Different,
-    Divergence,
     EnvVerdict,
-    EventChange,
-    FinalState,
     Identical,
-    KindChange,
-    LivingState,
     NotComparable,
-    OutputChange,
-    ProcessCount,
-    RandomState,
-    ReadCount,
-    ReadValue,
-    Rows,
-    StepCount,
-    StepDivergence,
-    StepOrder,
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs
@@ -42,6 +29,22 @@ from golden.trace.place import titles
 from golden.trace.streams import Stream
 from golden.trace.trace import Process, Trace
 from golden.trace.unstable import leave_out
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCount(Divergence):
+    """Another number of processes took steps."""
+
+    title = "steps"
+
+    left: int
+    right: int
+
+    def order(self) -> tuple[float, float, float]:
+        return (-1, 0, 0)
+
+    def say(self) -> list[str]:
+        return [f"processes that took steps: {self.left} in base, {self.right} in head"]
 
 
 def compare(left: Trace, right: Trace) -> Comparison:
@@ -136,98 +139,20 @@ def different(
 ) -> Different:
     """The verdict on what was found, in the order of the run; events of unknown place come after steps."""
     received = {
-        d.process: (_number(d.number), d.point)
+        d.process: (number_of(d.number), d.point)
         for d in divergences
         if isinstance(d, CallChange) and d.change == "gets"
     }
 
     def place(found: Divergence) -> tuple[float, bool, float, float]:
-        number, point, rank = _place(found)
+        number, point, rank = found.order()
         # What a process received and did not make itself comes behind what others made at that step.
-        process, moment = _origin(found)
+        process, moment = found.origin()
         follows = process in received and moment >= received[process]
         return (number, follows, point, rank)
 
     ordered = sorted([*divergences, *changes], key=place)
     return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs, tolerated)
-
-
-_END = float("inf")
-
-
-def _number(number: int | None) -> float:
-    return _END if number is None else number
-
-
-def _origin(found: Divergence) -> tuple[str, tuple[float, float]]:
-    """The process that differs, and when: at which step, after how many of its backward passes."""
-    match found:
-        case StepDivergence(stream=stream, number=number, point=point, kinds=kinds):
-            # Gradients are as the last backward pass left them, or what came after it.
-            return stream.process, (number, point + (kinds[0].kind == "grads"))
-        case LivingState(process=process, number=number, after=after):
-            return process, (_number(number), _END if after else 0)
-        case CallChange(process=process, number=number, point=point):
-            return process, (_number(number), point)
-        case ReadValue(process=process, number=number) | RandomState(process=process, number=number):
-            return process, (_number(number), _END)
-        case FinalState(stream=stream):
-            return stream.process, (_END, _END)
-    return "", (_END, _END)
-
-
-def _place(found: Divergence) -> tuple[float, float, float]:
-    """Order by step of the whole run, by point within the step, then by what can cause what.
-
-    An event that both sides had written before a backward pass or a step comes before it; it may have been
-    written earlier than it was seen, by a thread of its own say, never later.
-    """
-    match found:
-        case ProcessCount():
-            return (-1, 0, 0)
-        case EventChange(moment=(number, point, more)):
-            # Behind the steps that one side took more, which it followed.
-            return (number, point, 1.2 if more else 0)
-        case LivingState(number=int(number), after=False):
-            # Seen since the step before, so before the backward passes of this one.
-            return (number, 0, 1)
-        case LivingState(number=int(number)):
-            return (number, _END, 6)
-        case LivingState():
-            # The final states of optimizers tell more.
-            return (_END, _END, 9)
-        case StepOrder(number=number):
-            return (number, 0, 1)
-        case StepDivergence(number=number, point=point, kinds=(KindChange(kind="loss" | "buffers"), *_)):
-            # Before gradients, which another process may only have got from the one whose loss differs.
-            return (number, point, 2)
-        case CallChange(number=number, change="sequence", point=point):
-            # Before the gradients that a reduction which is missing leaves as they are.
-            return (_number(number), max(0, point - 1), 2.5)
-        case CallChange(number=number, change="gives", point=point):
-            # What is sent before a backward pass comes before the loss of who receives it.
-            return (_number(number), point, 1.5)
-        case CallChange(number=number, point=point):
-            return (_number(number), point, 3.5)
-        case StepDivergence(number=number, point=point):
-            return (number, point, 3)
-        case StepCount(number=number, between=True):
-            return (number, 0, 1)
-        case StepCount(number=number):
-            return (number, _END, 4)
-        case RandomState(number=number):
-            return (number if number is not None else _END, _END, 5)
-        case EventChange():
-            return (_END, _END, 7)
-        case ReadValue(number=number):
-            return (number if number is not None else _END, _END, 4)
-        case FinalState():
-            return (_END, _END, 8)
-        case Rows() | OutputChange():
-            return (_END, _END, 10)
-        case ReadCount():
-            # How often the host waits changes no bit: whatever does is said first.
-            return (_END, _END, 11)
 
 
 def env_verdicts(

@@ -5,16 +5,81 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Literal
 
-from golden.compare.outcome import EventChange, FieldChange
+from golden.compare.divergence import END, SHOWN, Divergence, FieldChange, field_text
 from golden.trace.events import Event
-from golden.trace.moments import later
+from golden.trace.moments import Moment, later
 from golden.trace.numbers import ulps
 
 # SequenceMatcher is quadratic in the worst case; longer gaps are matched position by position.
 _ALIGN_AT_MOST = 4000
+_FIELDS_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EventChange(Divergence):
+    """One event that is missing in head, extra there, moved, or changed. Indices count from 0.
+
+    ``moment`` is when it was there on every side that has it, where that was noted.
+    """
+
+    title = "events"
+
+    change: Literal["missing", "extra", "moved", "changed"]
+    kind: str
+    env: int | None
+    left: int | None
+    right: int | None
+    fields: tuple[FieldChange, ...]
+    before: str
+    moment: Moment | None = None
+
+    def order(self) -> tuple[float, float, float]:
+        if self.moment is None:
+            return (END, END, 7)
+        # An event that both sides had written before a backward pass or a step comes before it: it may have
+        # been written earlier than it was seen, never later. Behind the steps that one side took more.
+        number, point, more = self.moment
+        return (number, point, 1.2 if more else 0)
+
+    @property
+    def step_of_run(self) -> int | None:
+        return None if self.moment is None else self.moment[0]
+
+    def say(self) -> list[str]:
+        env = f" of env {self.env}" if self.env is not None else ""
+        lines: list[str] = []
+        match self.change:
+            case "missing":
+                head = f"event {self.left} ({self.kind}){env} is missing in head"
+            case "extra":
+                head = f"event {self.right} ({self.kind}){env} is extra in head"
+            case "moved":
+                head = f"event {self.left} ({self.kind}){env} has moved to place {self.right}"
+            case "changed":
+                fields = sorted(self.fields, key=_weight)
+                told = "; ".join(field_text(field) for field in fields[:_FIELDS_SHOWN])
+                more = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
+                head = f"event {self.left} ({self.kind}){env}: {told}{more}"
+                lines += [field_text(field) for field in fields[_FIELDS_SHOWN:SHOWN]]
+        if self.moment is not None:
+            lines.append(f"written before step {self.moment[0]} overall")
+        return [head, *lines, f"last identical: {self.before}"]
+
+
+def _weight(field: FieldChange) -> tuple[int, float, str]:
+    """What changes by itself first, and what changes most: words and counts, then numbers by their share."""
+    if field.left is None or field.right is None:
+        return (0, 0.0, field.path)
+    if field.ulps is None:
+        return (1, 0.0, field.path)
+    left, right = float(field.left), float(field.right)
+    # Zeros of two signs differ by their bits alone.
+    largest = max(abs(left), abs(right)) or 1.0
+    return (2, -abs(right - left) / largest, field.path)
 
 
 def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventChange]:

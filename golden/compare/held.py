@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from golden.compare.outcome import Rows
+from golden.compare.divergence import Rows
 from golden.trace.held import settings
 from golden.trace.trace import Process
 

@@ -10,7 +10,18 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from golden.compare.outcome import KindChange, LivingState, ModuleChange, TensorChange
+from golden.compare.divergence import (
+    END,
+    SHOWN,
+    Divergence,
+    KindChange,
+    TensorChange,
+    kind_text,
+    many,
+    number_of,
+    of_process,
+    tensor_lines,
+)
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
 from golden.trace.tolerance import Tolerance, find
@@ -18,6 +29,53 @@ from golden.trace.trace import Process
 
 _HEX = 32
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """A module, or a generator of the program's own, in another state; ``title`` names it."""
+
+    title: str
+    kinds: tuple[KindChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LivingState(Divergence):
+    """The first look at which something that lives differs: before the step ``number`` or ``after`` it.
+
+    ``number`` is None for the end of the run.
+    """
+
+    title = "modules and own generators"
+
+    process: str
+    look: str
+    number: int | None
+    after: bool
+    changes: tuple[ModuleChange, ...]
+    before: str
+
+    def order(self) -> tuple[float, float, float]:
+        if self.number is None:
+            # The final states of optimizers tell more.
+            return (END, END, 9)
+        # Seen since the step before, so before the backward passes of this one.
+        return (self.number, END, 6) if self.after else (self.number, 0, 1)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.process, (number_of(self.number), END if self.after else 0)
+
+    def say(self) -> list[str]:
+        first, *more = self.changes
+        if self.number is None:
+            where = "at the end"
+        else:
+            where = f"after step {self.number} overall" if self.after else f"at {self.look} overall"
+        others = f" and {many(len(more), 'other')}" if more else ""
+        lines = [f"{first.title}{of_process(self.process)} {where}{others}: {kind_text(first.kinds[0])}"]
+        lines += [line for line in tensor_lines(first.kinds) if not line.endswith("differs")]
+        lines += [f"{change.title}: {kind_text(change.kinds[0])}" for change in more[:SHOWN]]
+        return [*lines, f"last identical: {self.before.replace(', before', ': before')}"]
 
 
 @dataclass(frozen=True, slots=True)

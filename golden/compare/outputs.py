@@ -4,12 +4,73 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
+from golden.compare.divergence import (
+    END,
+    SHOWN,
+    Divergence,
+    FieldChange,
+    excerpt,
+    field_text,
+    near_difference,
+)
 from golden.compare.events import compare_events, compare_fields
-from golden.compare.outcome import Compared, FieldChange, OutputChange
+from golden.compare.outcome import Compared
 from golden.trace.events import Event
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange(Divergence):
+    """A stream or file that differs: its first differing line, row or fields, of ``total`` that do.
+
+    ``place`` says where in it, empty for the whole of it.
+    """
+
+    title = "output"
+
+    output: str
+    change: Literal["missing", "extra", "moved", "changed"]
+    place: str
+    fields: tuple[FieldChange, ...]
+    total: int
+
+    def order(self) -> tuple[float, float, float]:
+        return (END, END, 10)
+
+    def say(self) -> list[str]:
+        where = f"{self.output}, {self.place}" if self.place else self.output
+        match self.change:
+            case "missing" | "extra" if not self.place:
+                return [f"{where} is {self.change} in head"]
+            case "missing" | "extra":
+                first = self.fields[0] if self.fields else None
+                text = (first.left or first.right or "") if first else ""
+                head = f"{where} is {self.change} in head" + (f": {excerpt(text, 0)}" if text else "")
+            case "moved":
+                head = f"{where} has moved"
+            case _ if not self.fields:
+                head = f"{where} is another one"
+            case _:
+                head = f"{where}: {_output_field(self.fields[0])}"
+        lines = [head]
+        if self.change == "changed":
+            lines += [_output_field(field) for field in self.fields[1:SHOWN]]
+        more = self.total - (len(self.fields) if not self.place else 1)
+        if self.total > 1 and (self.place or self.total > SHOWN):
+            unit = "lines or rows" if self.place else "fields"
+            lines.append(f"{self.total:,} {unit} of it differ" if more else "")
+        return [line for line in lines if line]
+
+
+def _output_field(field: FieldChange) -> str:
+    if field.path == "line" and field.left is not None and field.right is not None:
+        left, right = near_difference(field.left, field.right)
+        return f"{left} -> {right}"
+    return field_text(field)
 
 
 def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Compared]:

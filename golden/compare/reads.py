@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from golden.compare.outcome import ReadCount, ReadValue, SiteChange, ValueChange
+from golden.compare.divergence import END, SHOWN, Divergence, many, number_of, of_process
 from golden.trace.streams import Stream
 from golden.trace.trace import Process, Site, Step
 
@@ -20,6 +20,90 @@ _KEYS: tuple[Callable[[Site], Hashable], ...] = (
     lambda s: (s.function.rpartition(".")[2], s.read),
     lambda s: s.read,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChange:
+    """How often one place of the program reads tensors to the host on both sides."""
+
+    title: str
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCount(Divergence):
+    """The host reads another number of tensors before a step; ``number`` is None for the end of the run.
+
+    ``sites`` says where, of this step if both traces are at hand, else of the whole run. ``steps`` of
+    ``total`` steps differ so.
+    """
+
+    title = "host reads"
+
+    process: str
+    stream: Stream | None
+    step: int
+    number: int | None
+    left: int
+    right: int
+    sites: tuple[SiteChange, ...]
+    steps: int
+    total: int
+
+    def order(self) -> tuple[float, float, float]:
+        # How often the host waits changes no bit: whatever does is said first.
+        return (END, END, 11)
+
+    def say(self) -> list[str]:
+        where = _where(self.process, self.stream, self.step, self.number)
+        lines = [f"host reads {where}: {self.left} -> {self.right}"]
+        lines += [f"{site.title}: {site.left} -> {site.right}" for site in self.sites[:SHOWN]]
+        if len(self.sites) > SHOWN:
+            lines.append(f"and {len(self.sites) - SHOWN} more places")
+        if self.steps:
+            lines.append(f"another number of reads before {self.steps:,} of {many(self.total, 'step')}")
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """What one place of the program reads to the host on both sides."""
+
+    title: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadValue(Divergence):
+    """The host reads another value before a step; ``number`` is None for after the last one."""
+
+    title = "values of host reads"
+
+    process: str
+    stream: Stream | None
+    step: int
+    number: int | None
+    sites: tuple[ValueChange, ...]
+
+    def order(self) -> tuple[float, float, float]:
+        return (number_of(self.number), END, 4)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.process, (number_of(self.number), END)
+
+    def say(self) -> list[str]:
+        where = _where(self.process, self.stream, self.step, self.number)
+        first, *more = self.sites
+        lines = [f"value that the host reads {where}: {first.title}: {first.left} -> {first.right}"]
+        return lines + [f"{site.title}: {site.left} -> {site.right}" for site in more[: SHOWN - 1]]
+
+
+def _where(process: str, stream: Stream | None, step: int, number: int | None) -> str:
+    if stream is None:
+        return f"after the last step{of_process(process)}"
+    return f"before step {step} of {stream.title} (step {number} overall)"
 
 
 def compare_reads(

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
-from golden.compare.calls import NONE
+from golden.compare.calls import NONE, CallChange
 from golden.compare.compare import different
-from golden.compare.outcome import CallChange, Compared, Comparison, Divergence, Identical, NotComparable
+from golden.compare.divergence import Divergence
+from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
 from golden.compare.steps import compare_process
 from golden.trace.trace import KINDS, Call, Process, Step, Trace
 

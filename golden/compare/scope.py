@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from golden.compare.compare import judge
+from golden.compare.divergence import Rows
 from golden.compare.events import compare_events, compare_events_by_env
-from golden.compare.outcome import Comparison, NotComparable, Rows
+from golden.compare.outcome import Comparison, NotComparable
 from golden.trace.events import Event, lookup
 from golden.trace.living import Look
 from golden.trace.streams import Stream, by_stream, streams

@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING
 
 from golden.compare.align import align
 from golden.compare.calls import compare_calls
+from golden.compare.divergence import (
+    END,
+    KIND_TITLES,
+    Divergence,
+    KindChange,
+    TensorChange,
+    kind_text,
+    number_of,
+    tensor_lines,
+)
 from golden.compare.held import compare_held
 from golden.compare.living import compare_living
-from golden.compare.outcome import (
-    CallChange,
-    Compared,
-    FinalState,
-    KindChange,
-    LivingState,
-    RandomState,
-    ReadCount,
-    ReadValue,
-    Rows,
-    StepCount,
-    StepDivergence,
-    StepOrder,
-    TensorChange,
-)
+from golden.compare.outcome import Compared
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.renamed import with_names
 from golden.compare.values import distance, load_tensors, same_files, ulps_apart
@@ -43,18 +39,102 @@ if TYPE_CHECKING:
 _HEX = 32
 
 
-Found = (
-    StepDivergence
-    | StepCount
-    | StepOrder
-    | RandomState
-    | FinalState
-    | ReadCount
-    | ReadValue
-    | LivingState
-    | CallChange
-    | Rows
-)
+@dataclass(frozen=True, slots=True)
+class StepDivergence(Divergence):
+    """The first step of a stream that differs. ``step`` counts within the stream, from 0.
+
+    ``point`` says since when within the step: one of its backward passes in order, then the step itself.
+    """
+
+    stream: Stream
+    step: int
+    number: int
+    optimizer: str
+    kinds: tuple[KindChange, ...]
+    before: str
+    point: int = 0
+
+    def order(self) -> tuple[float, float, float]:
+        # Another process may only have got its gradients from the one whose loss differs.
+        return (self.number, self.point, 2 if self.kinds[0].kind in ("loss", "buffers") else 3)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        # Gradients are as the last backward pass left them, or what came after it.
+        return self.stream.process, (self.number, self.point + (self.kinds[0].kind == "grads"))
+
+    def say(self) -> list[str]:
+        optimizer = f", {self.optimizer}" if self.optimizer else ""
+        place = f"step {self.step} of {self.stream.title} (step {self.number} overall{optimizer})"
+        head = f"{place}: {kind_text(self.kinds[0])}"
+        return [head, *tensor_lines(self.kinds), f"last identical: {self.before}"]
+
+    @property
+    def kind_title(self) -> str:
+        return KIND_TITLES[self.kinds[0].kind]
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder(Divergence):
+    """The same steps in another order among streams."""
+
+    title = "steps"
+
+    process: str
+    number: int
+    left: Stream
+    right: Stream
+
+    def order(self) -> tuple[float, float, float]:
+        return (self.number, 0, 1)
+
+    def say(self) -> list[str]:
+        sides = f"of {self.left.title} in base, of {self.right.title} in head"
+        return [f"order of steps: step {self.number} overall is {sides}"]
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState(Divergence):
+    """A generator's state differs first after this step; None for the end of the run."""
+
+    title = "random state"
+
+    process: str
+    generators: tuple[str, ...]
+    number: int | None
+    before: str
+
+    def order(self) -> tuple[float, float, float]:
+        return (number_of(self.number), END, 5)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.process, (number_of(self.number), END)
+
+    def say(self) -> list[str]:
+        where = f"after step {self.number} overall" if self.number is not None else "at the end of the run"
+        return [
+            f"random state {where}: {', '.join(self.generators)}",
+            f"last identical: {self.before}",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState(Divergence):
+    """The state that an optimizer and its models ended with differs."""
+
+    title = "final state"
+
+    stream: Stream
+    kinds: tuple[KindChange, ...]
+
+    def order(self) -> tuple[float, float, float]:
+        return (END, END, 8)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.stream.process, (END, END)
+
+    def say(self) -> list[str]:
+        head = f"final state of {self.stream.title}: {kind_text(self.kinds[0])}"
+        return [head, *tensor_lines(self.kinds)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +142,7 @@ class StepsResult:
     """What comparing the steps of one process found; ``moment_of`` dates the right side by the left one's."""
 
     compared: Compared
-    divergences: tuple[Found, ...]
+    divergences: tuple[Divergence, ...]
     steps_of: Mapping[Stream, tuple[int, int | None]]
     moment_of: Callable[[Moment], Moment]
 
@@ -79,7 +159,7 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
     left, right = replace(left, steps=aligned.left), replace(right, steps=aligned.right)
     of_left, of_right = by_stream(left), by_stream(right)
     compared = Compared()
-    divergences: list[Found] = [*aligned.more]
+    divergences: list[Divergence] = [*aligned.more]
     steps_of: dict[Stream, tuple[int, int | None]] = {}
     for stream in taken:
         a, b = of_left.get(stream, []), of_right.get(stream, [])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from golden.compare.outcome import Distance
+from golden.compare.divergence import Distance
 from golden.trace.errors import UnusableInput
 
 if TYPE_CHECKING:

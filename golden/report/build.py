@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from golden.compare import compare
-from golden.compare.outcome import Comparison, Different, Divergence, StepCount, StepDivergence
+from golden.compare.align import StepCount
+from golden.compare.divergence import Divergence
+from golden.compare.outcome import Comparison, Different
+from golden.compare.steps import StepDivergence
 from golden.trace.errors import ExitCode
 from golden.trace.streams import Stream, by_stream
 from golden.trace.trace import KINDS, Trace

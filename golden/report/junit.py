@@ -6,29 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from esper_harness.report.findings import Case, Outcome, Suite
 from esper_harness.report.junit import junit_text
-from golden.compare import outcome
-from golden.compare.outcome import Divergence, NotComparable, Rows, StepDivergence
+from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import headline, missed_lines
 from golden.report.build import RunReport, Told
 from golden.report.headlines import told_line
-from golden.report.text import KIND_TITLES, describe, gaps, placed, render
+from golden.report.text import describe, gaps, placed, render
 from golden.trace.errors import ExitCode
 
 _SHOWN = 20
-_TITLES: Mapping[type, str] = {
-    outcome.EventChange: "events",
-    outcome.ReadCount: "host reads",
-    outcome.StepCount: "steps",
-    outcome.StepOrder: "steps",
-    outcome.ProcessCount: "steps",
-    outcome.RandomState: "random state",
-    outcome.FinalState: "final state",
-    outcome.OutputChange: "output",
-    outcome.ReadValue: "values of host reads",
-    outcome.LivingState: "modules and own generators",
-    outcome.CallChange: "calls of other ranks",
-}
 _OUTCOMES: Mapping[ExitCode, Outcome] = {ExitCode.IDENTICAL: "passed", ExitCode.DIFFERENT: "failure"}
 
 
@@ -58,7 +44,7 @@ def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
         return
     failures: dict[str, list[str]] = {}
     for divergence in report.divergences:
-        failures.setdefault(_title(divergence), []).append(describe(divergence)[0])
+        failures.setdefault(divergence.kind_title, []).append(describe(divergence)[0])
     for title, heads in failures.items():
         lines = placed(heads, report.comparison)
         more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
@@ -67,15 +53,6 @@ def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
     for line in gaps(report.comparison.compared):
         why, _, what = line.partition(": ")
         yield Case(group=group, name=why, outcome="skipped", message=what)
-
-
-def _title(divergence: Divergence) -> str:
-    match divergence:
-        case StepDivergence(kinds=kinds):
-            return KIND_TITLES[kinds[0].kind]
-        case Rows(part=part):
-            return part
-    return _TITLES[type(divergence)]
 
 
 def _reached(evidence: Evidence) -> Iterator[Case]:

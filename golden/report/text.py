@@ -7,50 +7,24 @@ from collections import Counter
 from collections.abc import Sequence
 
 from esper_harness.report.plain import visible
+from golden.compare.divergence import (
+    KIND_TITLES,
+    Divergence,
+    many,
+)
+from golden.compare.events import EventChange
 from golden.compare.outcome import (
-    CallChange,
     Compared,
     Comparison,
     Different,
-    Distance,
-    Divergence,
     EnvVerdict,
-    EventChange,
-    FieldChange,
-    FinalState,
     Identical,
-    KindChange,
-    LivingState,
     NotComparable,
-    OutputChange,
-    ProcessCount,
-    RandomState,
-    ReadCount,
-    ReadValue,
-    Rows,
-    StepCount,
-    StepDivergence,
-    StepOrder,
-    TensorChange,
     Tolerated,
 )
-from golden.trace.numbers import apart_text, far_apart
+from golden.compare.reads import ReadCount
+from golden.compare.steps import FinalState
 
-KIND_TITLES = {
-    "layout": "names or shapes",
-    "buffers": "buffer",
-    "loss": "loss",
-    "grads": "gradient",
-    "settings": "setting",
-    "params": "parameter",
-    "state": "optimizer state",
-    "rng": "random state",
-    "training": "training flag",
-    "requires_grad": "requires_grad",
-    "extra": "extra state",
-    "attributes": "attribute",
-    "whole": "state",
-}
 MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
@@ -63,8 +37,6 @@ _SHARES: dict[type[Divergence], tuple[str, int]] = {
     FinalState: ("final states", 2),
 }
 _KINDS_SHOWN = 5
-_FIELDS_SHOWN = 3
-_LONG_VALUE = 120
 
 
 def render(comparison: Comparison, *, left: str = "base", right: str = "head") -> str:
@@ -159,11 +131,6 @@ def not_kept(compared: Compared) -> str:
     return f", but for {which} too large to be kept (256 MiB), or of a type that can't be"
 
 
-def many(count: int, noun: str) -> str:
-    """A number of things in words."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def size_text(count: int) -> str:
     """An amount of bytes with its unit."""
     size = float(count)
@@ -241,245 +208,4 @@ def env_line(envs: tuple[EnvVerdict, ...]) -> str:
 
 def describe(divergence: Divergence) -> list[str]:
     """One divergence: a line that stands alone, then details; what the program named can't break a line."""
-    return [visible(line, _LINE) for line in _described(divergence)]
-
-
-def _described(divergence: Divergence) -> list[str]:
-    match divergence:
-        case StepDivergence(stream=stream, step=step, number=number, kinds=kinds):
-            optimizer = f", {divergence.optimizer}" if divergence.optimizer else ""
-            place = f"step {step} of {stream.title} (step {number} overall{optimizer})"
-            head = f"{place}: {_kind(kinds[0])}"
-            return [head, *_tensors(kinds), f"last identical: {divergence.before}"]
-        case StepCount(stream=stream, left=left, right=right) if divergence.between:
-            side, apart = ("base", left - right) if left > right else ("head", right - left)
-            where = f"{many(apart, 'step')} more of {stream.title} in {side}"
-            return [f"{where}, at step {divergence.number} overall: {left} in base, {right} in head"]
-        case StepCount(stream=stream, left=left, right=right):
-            return [f"number of steps of {stream.title}: {left} in base, {right} in head"]
-        case StepOrder(number=number, left=a, right=b):
-            sides = f"of {a.title} in base, of {b.title} in head"
-            return [f"order of steps: step {number} overall is {sides}"]
-        case RandomState(number=number, generators=generators):
-            where = f"after step {number} overall" if number is not None else "at the end of the run"
-            return [
-                f"random state {where}: {', '.join(generators)}",
-                f"last identical: {divergence.before}",
-            ]
-        case FinalState(stream=stream, kinds=kinds):
-            return [f"final state of {stream.title}: {_kind(kinds[0])}", *_tensors(kinds)]
-        case EventChange():
-            return _event(divergence)
-        case OutputChange():
-            return _output(divergence)
-        case ReadCount():
-            return _reads(divergence)
-        case ReadValue():
-            return _read_values(divergence)
-        case LivingState():
-            return _living(divergence)
-        case CallChange():
-            return [_call(divergence)]
-        case ProcessCount(left=left, right=right):
-            return [f"processes that took steps: {left} in base, {right} in head"]
-        case Rows(part=part, left=left, right=right):
-            return [f"{part}: {left} -> {right}"]
-
-
-def _kind(change: KindChange) -> str:
-    name = KIND_TITLES[change.kind]
-    if not change.tensors:
-        return name
-    first = change.tensors[0]
-    more = f" and {len(change.tensors) - 1} more" if len(change.tensors) > 1 else ""
-    return f"{name} {first.name}{more}{_apart(first)}"
-
-
-def _tensors(kinds: tuple[KindChange, ...]) -> list[str]:
-    lines = []
-    for change in kinds:
-        if not change.tensors:
-            lines.append(f"{KIND_TITLES[change.kind]}: differs")
-            continue
-        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
-        lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:_SHOWN]]
-        if len(change.tensors) > _SHOWN:
-            lines.append(f"  and {len(change.tensors) - _SHOWN} more")
-    return lines
-
-
-def _apart(change: TensorChange) -> str:
-    if change.note:
-        return f": {change.note}"
-    if change.distance is None:
-        return ""
-    return f": {distance_text(change.distance)}"
-
-
-def distance_text(apart: Distance) -> str:
-    """A distance in words."""
-    parts = [f"{apart.differing} of {apart.elements} elements"]
-    share = _share(apart.left, apart.right)
-    if apart.ulps is not None and not share:
-        parts.append(f"up to {many(apart.ulps, 'ulp')}")
-    if apart.absolute is not None:
-        parts.append(f"{apart.absolute:.3g} absolute")
-    if apart.nan_left or apart.nan_right:
-        parts.append(f"NaN: {apart.nan_left} in base, {apart.nan_right} in head")
-    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}{share}")
-    return ", ".join(parts)
-
-
-def _share(left: str, right: str) -> str:
-    try:
-        found = far_apart(float(left), float(right))
-    except ValueError:
-        return ""
-    return f" ({found})" if found else ""
-
-
-def _reads(found: ReadCount) -> list[str]:
-    if found.stream is None:
-        where = "after the last step" + ("" if found.process == "rank-0" else f" of {found.process}")
-    else:
-        where = f"before step {found.step} of {found.stream.title} (step {found.number} overall)"
-    lines = [f"host reads {where}: {found.left} -> {found.right}"]
-    lines += [f"{site.title}: {site.left} -> {site.right}" for site in found.sites[:_SHOWN]]
-    if len(found.sites) > _SHOWN:
-        lines.append(f"and {len(found.sites) - _SHOWN} more places")
-    if found.steps:
-        lines.append(f"another number of reads before {found.steps:,} of {many(found.total, 'step')}")
-    return lines
-
-
-def _living(found: LivingState) -> list[str]:
-    process = "" if found.process == "rank-0" else f" of {found.process.replace('-', ' ')}"
-    first, *more = found.changes
-    if found.number is None:
-        where = "at the end"
-    else:
-        where = f"after step {found.number} overall" if found.after else f"at {found.look} overall"
-    others = f" and {many(len(more), 'other')}" if more else ""
-    lines = [f"{first.title}{process} {where}{others}: {_kind(first.kinds[0])}"]
-    lines += [line for line in _tensors(first.kinds) if not line.endswith("differs")]
-    lines += [f"{change.title}: {_kind(change.kinds[0])}" for change in more[:_SHOWN]]
-    before = found.before.replace(", before", ": before")
-    return [*lines, f"last identical: {before}"]
-
-
-def _call(found: CallChange) -> str:
-    rank = found.process.replace("-", " ")
-    when = f"before step {found.number} overall" if found.number is not None else "after the last step"
-    where = f"{rank}, call {found.index} of other ranks {when}"
-    match found.change:
-        case "sequence":
-            return f"{where}: {found.left} -> {found.right}"
-        case "gives":
-            return f"{where}: {found.left} is given other values"
-        case "gets":
-            return f"{where}: {found.left} gets other values"
-
-
-def _read_values(found: ReadValue) -> list[str]:
-    if found.stream is None:
-        where = "after the last step" + ("" if found.process == "rank-0" else f" of {found.process}")
-    else:
-        where = f"before step {found.step} of {found.stream.title} (step {found.number} overall)"
-    first, *more = found.sites
-    lines = [f"value that the host reads {where}: {first.title}: {first.left} -> {first.right}"]
-    lines += [f"{site.title}: {site.left} -> {site.right}" for site in more[: _SHOWN - 1]]
-    return lines
-
-
-def _event(change: EventChange) -> list[str]:
-    env = f" of env {change.env}" if change.env is not None else ""
-    lines: list[str] = []
-    match change.change:
-        case "missing":
-            head = f"event {change.left} ({change.kind}){env} is missing in head"
-        case "extra":
-            head = f"event {change.right} ({change.kind}){env} is extra in head"
-        case "moved":
-            head = f"event {change.left} ({change.kind}){env} has moved to place {change.right}"
-        case "changed":
-            fields = sorted(change.fields, key=_weight)
-            told = "; ".join(field_text(field) for field in fields[:_FIELDS_SHOWN])
-            more = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
-            head = f"event {change.left} ({change.kind}){env}: {told}{more}"
-            lines += [field_text(field) for field in fields[_FIELDS_SHOWN:_SHOWN]]
-    if change.moment is not None:
-        lines.append(f"written before step {change.moment[0]} overall")
-    return [head, *lines, f"last identical: {change.before}"]
-
-
-def _weight(field: FieldChange) -> tuple[int, float, str]:
-    """What changes by itself first, and what changes most: words and counts, then numbers by their share."""
-    if field.left is None or field.right is None:
-        return (0, 0.0, field.path)
-    if field.ulps is None:
-        return (1, 0.0, field.path)
-    left, right = float(field.left), float(field.right)
-    # Zeros of two signs differ by their bits alone.
-    largest = max(abs(left), abs(right)) or 1.0
-    return (2, -abs(right - left) / largest, field.path)
-
-
-def _output(change: OutputChange) -> list[str]:
-    where = f"{change.output}, {change.place}" if change.place else change.output
-    match change.change:
-        case "missing" | "extra" if not change.place:
-            return [f"{where} is {change.change} in head"]
-        case "missing" | "extra":
-            first = change.fields[0] if change.fields else None
-            text = (first.left or first.right or "") if first else ""
-            head = f"{where} is {change.change} in head" + (f": {_from(text, 0)}" if text else "")
-        case "moved":
-            head = f"{where} has moved"
-        case _ if not change.fields:
-            head = f"{where} is another one"
-        case _:
-            head = f"{where}: {_output_field(change.fields[0])}"
-    lines = [head]
-    if change.change == "changed":
-        lines += [_output_field(field) for field in change.fields[1:_SHOWN]]
-    more = change.total - (len(change.fields) if not change.place else 1)
-    if change.total > 1 and (change.place or change.total > _SHOWN):
-        unit = "lines or rows" if change.place else "fields"
-        lines.append(f"{change.total:,} {unit} of it differ" if more else "")
-    return [line for line in lines if line]
-
-
-def _output_field(field: FieldChange) -> str:
-    if field.path == "line" and field.left is not None and field.right is not None:
-        left, right = _near_difference(field.left, field.right)
-        return f"{left} -> {right}"
-    return field_text(field)
-
-
-def field_text(field: FieldChange) -> str:
-    """One changed field in words."""
-    if field.left is None:
-        return f"field {field.path} is extra ({field.right})"
-    if field.right is None:
-        return f"field {field.path} is missing (was {field.left})"
-    far = apart_text(float(field.left), float(field.right), field.ulps) if field.ulps is not None else ""
-    apart = f" ({far})" if far else ""
-    left, right = _near_difference(field.left, field.right)
-    return f"field {field.path}: {left} -> {right}{apart}"
-
-
-def _near_difference(left: str, right: str) -> tuple[str, str]:
-    """Two values, long ones only from a little before the first character that differs."""
-    if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
-        return left, right
-    pairs = enumerate(zip(left, right, strict=False))
-    same = next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
-    start = max(0, same - _LONG_VALUE // 4)
-    return _from(left, start), _from(right, start)
-
-
-def _from(value: str, start: int) -> str:
-    stop = start + _LONG_VALUE
-    before = f"({start:,} characters) …" if start else ""
-    after = f"… ({len(value):,} in all)" if len(value) > stop else ""
-    return f"{before}{value[start:stop]}{after}"
+    return [visible(line, _LINE) for line in divergence.say()]

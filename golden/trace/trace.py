@@ -146,12 +146,12 @@ class Process:
 
     ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
     ``finals`` are the safetensors files of the final state, by optimizer, or digests of them. ``looks`` are
-    empty where nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted; ``unstable_seen``
-    are the patterns that left out extra state; ``unlooked`` names the error that ended the looks, ``unread``
-    tensors and objects that can't be read. ``calls`` of other processes, here and of a step, are those since
-    the step before. ``place`` is that in a mesh of devices. ``held`` are the settings of its optimizers, by
-    number, of its scalers and of itself at its end; None where nothing looked at them. ``classes`` are names
-    of models in its files that are others here.
+    empty where nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted;
+    ``unstable_seen`` are the patterns that left out extra state; ``unlooked`` names the error that ended the
+    looks, ``unread`` tensors and objects that can't be read. ``calls`` of other processes, here and of a
+    step, are those since the step before. ``place`` is that in a mesh of devices. ``held`` are the settings
+    of its optimizers, by number, of its scalers and of itself at its end; None where nothing looked at them.
+    ``classes`` are names of models in its files that are others here.
     """
 
     name: str

@@ -11,20 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.check.localize import step_of
+from golden.compare.align import StepCount
 from golden.compare.compare import different
-from golden.compare.events import compare_events
-from golden.compare.outcome import (
-    Compared,
-    Divergence,
-    EventChange,
-    FinalState,
-    KindChange,
-    LivingState,
-    ModuleChange,
-    OutputChange,
-    StepCount,
-    StepDivergence,
-)
+from golden.compare.divergence import Divergence, KindChange
+from golden.compare.events import EventChange, compare_events
+from golden.compare.living import LivingState, ModuleChange
+from golden.compare.outcome import Compared
+from golden.compare.outputs import OutputChange
+from golden.compare.steps import FinalState, StepDivergence
 from golden.compare.values import distance
 from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps

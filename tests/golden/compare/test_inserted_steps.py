@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from golden.compare import Different, compare
-from golden.compare.outcome import EventChange, RandomState, StepCount, StepDivergence
+from golden.compare.align import StepCount
+from golden.compare.events import EventChange
+from golden.compare.steps import RandomState, StepDivergence
 from golden.report.text import describe
 from golden.trace.events import Event
 from golden.trace.trace import load_trace

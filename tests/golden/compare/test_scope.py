@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from golden.compare import Different, Identical, NotComparable
-from golden.compare.outcome import EventChange, RandomState, Rows
+from golden.compare.divergence import Rows
+from golden.compare.events import EventChange
 from golden.compare.scope import Scope, compare_within
+from golden.compare.steps import RandomState
 from golden.trace.trace import Trace, load_trace
 from tests.golden.traces import write_trace
 

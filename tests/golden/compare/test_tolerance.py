@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.compare import Comparison, Different, Identical, compare
-from golden.compare.outcome import EventChange, StepDivergence
+from golden.compare.events import EventChange
+from golden.compare.steps import StepDivergence
 from golden.compare.values import ulps_apart
 from golden.trace.events import Event
 from golden.trace.golden import digested

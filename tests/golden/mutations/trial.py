@@ -15,7 +15,8 @@ import xxhash
 
 from golden.check.properties import Recordings, judge_property
 from golden.compare import Comparison, Different, Identical, compare
-from golden.compare.outcome import Divergence, EventChange
+from golden.compare.divergence import Divergence
+from golden.compare.events import EventChange
 from golden.power.reference import Reference
 from golden.power.result import Planted, told
 from golden.power.trees import Tree, Trees

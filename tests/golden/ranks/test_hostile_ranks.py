@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.compare import Different, compare
-from golden.compare.outcome import ProcessCount
+from golden.compare.compare import ProcessCount
 from golden.compare.replicas import other_sequence
 from golden.record.ended import End, Rank, first
 from golden.trace.trace import Call, load_trace

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.compare import Different, Identical, compare
-from golden.compare.living import compare_living, paired
-from golden.compare.outcome import LivingState
+from golden.compare.living import LivingState, compare_living, paired
 from golden.record.occasions import is_due
 from golden.trace.trace import Trace
 from tests.golden.project import Project

@@ -1,0 +1,217 @@
+"""One thing in which two runs differ: a class for each kind, beside the code that finds it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from golden.trace.numbers import apart_text, far_apart
+
+END = float("inf")
+
+KIND_TITLES = {
+    "layout": "names or shapes",
+    "buffers": "buffer",
+    "loss": "loss",
+    "grads": "gradient",
+    "settings": "setting",
+    "params": "parameter",
+    "state": "optimizer state",
+    "rng": "random state",
+    "training": "training flag",
+    "requires_grad": "requires_grad",
+    "extra": "extra state",
+    "attributes": "attribute",
+    "whole": "state",
+}
+SHOWN = 10
+_LONG_VALUE = 120
+
+
+class Divergence(ABC):
+    """A difference; ``title`` is that of its kind."""
+
+    __slots__ = ()
+    title: ClassVar[str]
+
+    @abstractmethod
+    def order(self) -> tuple[float, float, float]:
+        """Order by step of the whole run, by point within the step, then by what can cause what."""
+
+    @abstractmethod
+    def say(self) -> list[str]:
+        """A line that stands alone, then details."""
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        """The process that differs, and when: at which step, after how many of its backward passes."""
+        return "", (END, END)
+
+    @property
+    def step_of_run(self) -> int | None:
+        """The overall number of the step at which it is found, or before which it was made."""
+        number: int | None = getattr(self, "number", None)
+        return number
+
+    @property
+    def kind_title(self) -> str:
+        """What things of its kind are called."""
+        return self.title
+
+
+def number_of(step: int | None) -> float:
+    """The place of a step among all; that of None is the end."""
+    return END if step is None else step
+
+
+def of_process(name: str) -> str:
+    """A process in words, behind what is of it; nothing for the only or first one."""
+    return "" if name == "rank-0" else f" of {name.replace('-', ' ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far two tensors of one dtype and shape are apart. ``ulps`` is None where no number is."""
+
+    differing: int
+    elements: int
+    ulps: int | None
+    absolute: float | None
+    nan_left: int
+    nan_right: int
+    index: tuple[int, ...]
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class TensorChange:
+    """One tensor that differs; ``distance`` is None where only digests were kept."""
+
+    name: str
+    distance: Distance | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KindChange:
+    """The tensors of one kind that differ at a step, or scalars, settings or random states."""
+
+    kind: str
+    total: int
+    tensors: tuple[TensorChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of an event; a side without it holds None."""
+
+    path: str
+    left: str | None
+    right: str | None
+    ulps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Divergence):
+    """A thing under a name that is another one, where no more than that is known."""
+
+    part: str
+    left: str
+    right: str
+
+    def order(self) -> tuple[float, float, float]:
+        return (END, END, 10)
+
+    def say(self) -> list[str]:
+        return [f"{self.part}: {self.left} -> {self.right}"]
+
+    @property
+    def kind_title(self) -> str:
+        return self.part
+
+
+def many(count: int, noun: str) -> str:
+    """A number of things in words."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def kind_text(change: KindChange) -> str:
+    name = KIND_TITLES[change.kind]
+    if not change.tensors:
+        return name
+    first = change.tensors[0]
+    more = f" and {len(change.tensors) - 1} more" if len(change.tensors) > 1 else ""
+    return f"{name} {first.name}{more}{_apart(first)}"
+
+
+def tensor_lines(kinds: tuple[KindChange, ...]) -> list[str]:
+    lines = []
+    for change in kinds:
+        if not change.tensors:
+            lines.append(f"{KIND_TITLES[change.kind]}: differs")
+            continue
+        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
+        lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:SHOWN]]
+        if len(change.tensors) > SHOWN:
+            lines.append(f"  and {len(change.tensors) - SHOWN} more")
+    return lines
+
+
+def _apart(change: TensorChange) -> str:
+    if change.note:
+        return f": {change.note}"
+    if change.distance is None:
+        return ""
+    return f": {distance_text(change.distance)}"
+
+
+def distance_text(apart: Distance) -> str:
+    """A distance in words."""
+    parts = [f"{apart.differing} of {apart.elements} elements"]
+    share = _share(apart.left, apart.right)
+    if apart.ulps is not None and not share:
+        parts.append(f"up to {many(apart.ulps, 'ulp')}")
+    if apart.absolute is not None:
+        parts.append(f"{apart.absolute:.3g} absolute")
+    if apart.nan_left or apart.nan_right:
+        parts.append(f"NaN: {apart.nan_left} in base, {apart.nan_right} in head")
+    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}{share}")
+    return ", ".join(parts)
+
+
+def _share(left: str, right: str) -> str:
+    try:
+        found = far_apart(float(left), float(right))
+    except ValueError:
+        return ""
+    return f" ({found})" if found else ""
+
+
+def field_text(field: FieldChange) -> str:
+    """One changed field in words."""
+    if field.left is None:
+        return f"field {field.path} is extra ({field.right})"
+    if field.right is None:
+        return f"field {field.path} is missing (was {field.left})"
+    far = apart_text(float(field.left), float(field.right), field.ulps) if field.ulps is not None else ""
+    apart = f" ({far})" if far else ""
+    left, right = near_difference(field.left, field.right)
+    return f"field {field.path}: {left} -> {right}{apart}"
+
+
+def near_difference(left: str, right: str) -> tuple[str, str]:
+    """Two values, long ones only from a little before the first character that differs."""
+    if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
+        return left, right
+    pairs = enumerate(zip(left, right, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+    start = max(0, same - _LONG_VALUE // 4)
+    return excerpt(left, start), excerpt(right, start)
+
+
+def excerpt(value: str, start: int) -> str:
+    stop = start + _LONG_VALUE
+    before = f"({start:,} characters) …" if start else ""
+    after = f"… ({len(value):,} in all)" if len(value) > stop else ""
+    return f"{before}{value[start:stop]}{after}"
