@@ -21,7 +21,7 @@ from golden.compare.outcome import (
 from golden.compare.outputs import compare_outputs
 from golden.compare.renamed import renamed
 from golden.compare.steps import compare_process
-from golden.compare.tolerance import agreed, forgive
+from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap
 from golden.trace.moments import Moment
@@ -72,7 +72,8 @@ def judge(
         return otherwise
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
     left, right = leave_out(left, unstable), leave_out(right, unstable)
-    right, tolerated = forgive(left, right)
+    account = Account()
+    right = forgive(left, right, account)
     compared = Compared(
         uncompared=names,
         events=min(len(left.events), len(right.events)),
@@ -86,7 +87,7 @@ def judge(
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in _paired(left.processes, right.processes):
-        result = compare_process(a, b, agreed(left, right))
+        result = compare_process(a, b, agreed(left, right), account)
         compared += result.compared
         divergences += result.divergences
         # Events are dated by the steps of the first process.
@@ -97,6 +98,7 @@ def judge(
     divergences += written
     changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
     envs = env_verdicts(left.events, right.events, steps_of, changes)
+    tolerated = account.closed(agreed(left, right))
     if divergences or changes:
         found = different(compared, divergences, changes, envs, tolerated)
         unequal = gap(left.about.fingerprint, right.about.fingerprint)

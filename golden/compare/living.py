@@ -24,7 +24,6 @@ from golden.compare.divergence import (
 )
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
-from golden.trace.tolerance import Tolerance, find
 from golden.trace.trace import Process
 
 _HEX = 32
@@ -87,9 +86,7 @@ class LivingResult:
     uncompared: tuple[str, ...]
 
 
-def compare_living(
-    left: Process, right: Process, tolerances: Sequence[Tolerance] = (), until: int | None = None
-) -> LivingResult:
+def compare_living(left: Process, right: Process, until: int | None = None) -> LivingResult:
     """Compare what lived in one process on both sides.
 
     From the step ``until`` on, the sides are not at the same step any more: then only the end is compared.
@@ -115,7 +112,7 @@ def compare_living(
         if look is left.looks[-1]:
             alone |= dict.fromkeys(sorted(kept))
             look, other = _without(look, kept), _without(other, kept)
-        result = _compare_look(look, other, tolerances)
+        result = _compare_look(look, other)
         compared += result.compared
         alone |= dict.fromkeys(result.alone)
         if result.changes and not found:
@@ -156,14 +153,12 @@ class _Result:
     alone: list[str]
 
 
-def _compare_look(left: Look, right: Look, tolerances: Sequence[Tolerance]) -> _Result:
+def _compare_look(left: Look, right: Look) -> _Result:
     changes, alone = [], []
-    pairs, one_side = paired(
-        left.modules, right.modules, lambda m: m.group, lambda m: _content(m, tolerances)
-    )
+    pairs, one_side = paired(left.modules, right.modules, lambda m: m.group, lambda m: m.content)
     alone += [module.label for module in one_side]
     for a, b in pairs:
-        kinds = _kinds(a, b, tolerances)
+        kinds = _kinds(a, b)
         if kinds:
             changes.append(ModuleChange(f"module {a.label}", kinds))
     for a, b in _of_one_number(left.modules, right.modules):
@@ -225,31 +220,23 @@ def paired(
     return unequal, alone
 
 
-def _content(state: ModuleState, tolerances: Sequence[Tolerance]) -> Hashable:
-    form, digests, *rest = state.content
-    if tolerances:
-        digests = tuple(tuple(_tensors(state, kind, tolerances).items()) for kind in MODULE_KINDS)
-    return (form, digests, *rest)
-
-
-def _tensors(state: ModuleState, kind: str, tolerances: Sequence[Tolerance]) -> dict[str, str]:
-    """The digests of one kind by name, without what has a tolerance: that is judged at the end of the run."""
+def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
+    """The digests of one kind by name."""
     text = state.digests[kind]
     return {
         name: text[index * _HEX : (index + 1) * _HEX]
         for index, (name, _, _) in enumerate(state.form.tensors[kind])
-        if find(tolerances, kind, name) is None
     }
 
 
-def _kinds(a: ModuleState, b: ModuleState, tolerances: Sequence[Tolerance]) -> tuple[KindChange, ...]:
+def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
     """In what two modules differ."""
     found = []
-    if "" in _tensors(a, "params", ()):
+    if "" in _tensors(a, "params"):
         # A golden keeps one digest for a module.
         return (KindChange("whole", 0, ()),)
     for kind in MODULE_KINDS:
-        x, y = _tensors(a, kind, tolerances), _tensors(b, kind, tolerances)
+        x, y = _tensors(a, kind), _tensors(b, kind)
         changes = tuple(
             TensorChange(name, None, _absent(name, x, y))
             for name in dict.fromkeys([*x, *y])

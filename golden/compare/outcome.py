@@ -63,14 +63,11 @@ class EnvVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """What a tolerance let pass: how many values, the largest distance in ulps, and how many steps of which
-    only digests are known, which differ.
-    """
+    """What a tolerance let pass: how many values, and the largest distance in ulps."""
 
     tolerance: Tolerance
     values: int
     ulps: int
-    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from golden.compare.living import compare_living
 from golden.compare.outcome import Compared
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.renamed import with_names
+from golden.compare.tolerance import Account
 from golden.compare.values import distance, load_tensors, same_files, ulps_apart
 from golden.trace.dtypes import element_size
 from golden.trace.moments import Moment
@@ -147,7 +148,9 @@ class StepsResult:
     moment_of: Callable[[Moment], Moment]
 
 
-def compare_process(left: Process, right: Process, tolerances: Sequence[Tolerance] = ()) -> StepsResult:
+def compare_process(
+    left: Process, right: Process, tolerances: Sequence[Tolerance] = (), account: Account | None = None
+) -> StepsResult:
     """Compare the steps, the random states and the final state of one process on both sides.
 
     ``tolerances`` are of the final state.
@@ -194,13 +197,13 @@ def compare_process(left: Process, right: Process, tolerances: Sequence[Toleranc
         shown = ", ".join(list(unread)[:3]) + (" …" if len(unread) > 3 else "")
         compared += Compared(uncompared=(f"what can't be read ({shown})",))
     until = min((count.number for count in aligned.more if count.between), default=None)
-    living = compare_living(left, right, tolerances, until)
+    living = compare_living(left, right, until)
     divergences += living.divergences
     compared += Compared(living=living.compared, uncompared=living.uncompared)
     held, uncompared = compare_held(left, right)
     divergences += held
     compared += Compared(uncompared=uncompared)
-    finals, amount = _compare_finals(*whole, tolerances)
+    finals, amount = _compare_finals(*whole, tolerances, account or Account())
     generators = min(len(left.rng), len(right.rng))
     states = sum(len(s.rng) for s in left.steps[: len(right.steps)]) + generators
     places = ((right.name, right.place),) if right.place else ()
@@ -362,7 +365,7 @@ def _unequal(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _compare_finals(
-    left: Process, right: Process, tolerances: Sequence[Tolerance]
+    left: Process, right: Process, tolerances: Sequence[Tolerance], account: Account
 ) -> tuple[list[FinalState], Compared]:
     files_left, files_right = final_streams(left), final_streams(right)
     compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))
@@ -389,7 +392,7 @@ def _compare_finals(
             x, y = a.get(kind, {}), b.get(kind, {})
             y = {with_names(name, right.classes): tensor for name, tensor in y.items()}
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
-            changes = _value_changes(kind, x, y, tolerances)
+            changes = _value_changes(kind, x, y, tolerances, account)
             if changes:
                 kinds.append(KindChange(kind, len(x.keys() | y.keys()), tuple(changes)))
         if kinds:
@@ -402,6 +405,7 @@ def _value_changes(
     a: Mapping[str, torch.Tensor],
     b: Mapping[str, torch.Tensor],
     tolerances: Sequence[Tolerance],
+    account: Account,
 ) -> list[TensorChange]:
     changes = []
     for name in dict.fromkeys([*a, *b]):
@@ -414,6 +418,6 @@ def _value_changes(
         else:
             apart = distance(a[name], b[name])
             allowed = find(tolerances, kind, name)
-            if apart is not None and not (allowed and allowed.allows(ulps_apart(a[name], b[name]))):
+            if apart is not None and not (allowed and account.passes(allowed, ulps_apart(a[name], b[name]))):
                 changes.append(TensorChange(name, apart))
     return changes

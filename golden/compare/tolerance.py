@@ -1,22 +1,18 @@
 """Put the left value in the place of a right one that is within a tolerance, and keep account of it.
 
-What is then compared by bits differs only where nothing allows it. Of tensors a step keeps a
-digest, no value: one is within its tolerance if it is so at the end of the run, and then its digests before
-don't count.
+What is then compared by bits differs only where nothing allows it. Tensors have one in the final state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from golden.compare.events import compare_events
 from golden.compare.outcome import Tolerated
-from golden.compare.values import load_tensors, ulps_apart
 from golden.trace.events import Event
 from golden.trace.numbers import hex_ulps, ulps
-from golden.trace.streams import by_stream, final_streams, streams
+from golden.trace.streams import by_stream, streams
 from golden.trace.tolerance import Tolerance, find, masked, restored
 from golden.trace.trace import KINDS, Process, Step, Trace
 
@@ -28,7 +24,6 @@ class Account:
     """What passed by tolerance only."""
 
     values: dict[Tolerance, list[int]] = field(default_factory=dict)
-    steps: dict[Tolerance, int] = field(default_factory=dict)
 
     def passes(self, tolerance: Tolerance | None, apart: int | None) -> bool:
         """Whether a distance in ulps is allowed; it is written down if so."""
@@ -38,16 +33,10 @@ class Account:
             self.values.setdefault(tolerance, []).append(apart)
         return True
 
-    def unseen(self, tolerance: Tolerance) -> None:
-        """Write down a step of which only digests are known."""
-        self.steps[tolerance] = self.steps.get(tolerance, 0) + 1
-
     def closed(self, tolerances: Sequence[Tolerance]) -> tuple[Tolerated, ...]:
         """One entry for each tolerance that was needed, in their order."""
         return tuple(
-            Tolerated(t, len(self.values.get(t, ())), max(self.values.get(t, (0,))), self.steps.get(t, 0))
-            for t in tolerances
-            if t in self.values or t in self.steps
+            Tolerated(t, len(self.values[t]), max(self.values[t])) for t in tolerances if t in self.values
         )
 
 
@@ -56,18 +45,17 @@ def agreed(left: Trace, right: Trace) -> tuple[Tolerance, ...]:
     return tuple(t for t in left.about.tolerances if t in right.about.tolerances)
 
 
-def forgive(left: Trace, right: Trace) -> tuple[Trace, tuple[Tolerated, ...]]:
-    """The right trace with the left one's values where they are within a tolerance, and which these are."""
-    tolerances = agreed(left, right)
+def forgive(left: Trace, right: Trace, account: Account | None = None) -> Trace:
+    """The right trace with the left one's events and losses where they are within a tolerance."""
+    tolerances, account = agreed(left, right), account or Account()
     if not tolerances:
-        return right, ()
-    account = Account()
+        return right
     events = _events(left.events, right.events, tolerances, account)
     processes = [
         _process(a, b, tolerances, account) for a, b in zip(left.processes, right.processes, strict=False)
     ]
     rest = right.processes[len(processes) :]
-    return replace(right, events=events, processes=(*processes, *rest)), account.closed(tolerances)
+    return replace(right, events=events, processes=(*processes, *rest))
 
 
 def unused(trace: Trace) -> list[Tolerance]:
@@ -122,18 +110,14 @@ def _apart(left: float, right: float) -> int | None:
     return 0 if left.hex() == right.hex() else ulps(left, right)
 
 
-Covered = Mapping[tuple[int, int], Mapping[tuple[str, str], Tolerance]]
-
-
 def _process(left: Process, right: Process, tolerances: Sequence[Tolerance], account: Account) -> Process:
-    covered = _covered(left, right, tolerances, account)
     of_left, of_right = by_stream(left), by_stream(right)
     found = {step.number: step for step in right.steps}
     for stream in of_left.keys() & of_right.keys():
-        for x, y in zip(of_left[stream], of_right[stream], strict=False):
-            losses = _losses(x, y, find(tolerances, "loss", stream.model), account)
-            names = covered.get((x.layout.optimizer, y.layout.optimizer), {})
-            found[y.number] = replace(y, losses=losses, digests=_digests(x, y, names, account))
+        tolerance = find(tolerances, "loss", stream.model)
+        if tolerance is not None:
+            for x, y in zip(of_left[stream], of_right[stream], strict=False):
+                found[y.number] = replace(y, losses=_losses(x, y, tolerance, account))
     return replace(right, steps=tuple(found[step.number] for step in right.steps))
 
 
@@ -144,53 +128,3 @@ def _losses(x: Step, y: Step, tolerance: Tolerance | None, account: Account) -> 
         a if a == b or account.passes(tolerance, hex_ulps(a, b)) else b
         for a, b in zip(x.losses, y.losses, strict=True)
     )
-
-
-def _digests(
-    x: Step, y: Step, covered: Mapping[tuple[str, str], Tolerance], account: Account
-) -> Mapping[str, str]:
-    found = dict(y.digests)
-    unseen: set[Tolerance] = set()
-    for kind in KINDS if covered else ():
-        there = {info: index for index, info in enumerate(x.layout.tensors[kind])}
-        parts = [found[kind][start : start + _HEX] for start in range(0, len(found[kind]), _HEX)]
-        for index, info in enumerate(y.layout.tensors[kind]):
-            tolerance = covered.get((kind, info.name))
-            if tolerance is None or info not in there:
-                continue
-            start = there[info] * _HEX
-            theirs = x.digests[kind][start : start + _HEX]
-            if parts[index] != theirs:
-                parts[index] = theirs
-                unseen.add(tolerance)
-        found[kind] = "".join(parts)
-    for tolerance in unseen:
-        account.unseen(tolerance)
-    return found
-
-
-def _covered(left: Process, right: Process, tolerances: Sequence[Tolerance], account: Account) -> Covered:
-    """By the optimizers of both sides, the tensors that end within their tolerance."""
-    if not any(tolerance.of in KINDS for tolerance in tolerances):
-        return {}
-    files_left, files_right = final_streams(left), final_streams(right)
-    found: dict[tuple[int, int], dict[tuple[str, str], Tolerance]] = {}
-    for place in files_left.keys() & files_right.keys():
-        a, b = (process.finals[files[place]] for process, files in ((left, files_left), (right, files_right)))
-        found[files_left[place], files_right[place]] = _within(a, b, tolerances, account)
-    return found
-
-
-def _within(
-    left: Path | str, right: Path | str, tolerances: Sequence[Tolerance], account: Account
-) -> dict[tuple[str, str], Tolerance]:
-    if isinstance(left, str) or isinstance(right, str):
-        return {}
-    a, b = load_tensors(left), load_tensors(right)
-    found = {}
-    for kind, tensors in a.items():
-        for name in tensors.keys() & b.get(kind, {}).keys():
-            tolerance = find(tolerances, kind, name)
-            if tolerance is not None and account.passes(tolerance, ulps_apart(tensors[name], b[kind][name])):
-                found[kind, name] = tolerance
-    return found

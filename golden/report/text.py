@@ -87,9 +87,8 @@ def _tolerated(one: Tolerated) -> str:
     tensors = given.of not in ("events", "loss")
     differ = f"{many(one.values, 'tensor' if tensors else 'value')} differ{'s' if one.values == 1 else ''}"
     where = f"{differ}{' at the end' if tensors else ''} by up to {many(one.ulps, 'ulp')}"
-    steps = f", by how much in {many(one.steps, 'step')} before is not known" if one.steps else ""
     head = f"equal within {many(given.ulps, 'ulp')}: {kind} {given.field}"
-    return f"{head} ({where}{steps}): {given.reason}"
+    return f"{head} ({where}): {given.reason}"
 
 
 def amounts(compared: Compared) -> str:

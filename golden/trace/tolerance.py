@@ -21,7 +21,7 @@ class Tolerance(BaseModel):
 
     Attributes:
         of: ``events``: fields of events; ``loss``: losses of backward passes; ``buffers``, ``grads``,
-            ``params`` or ``state``: tensors of the final state, which only two traces tell, never a golden.
+            ``params`` or ``state``: tensors of the final state, for a property of the part ``final``.
         field: which, as a pattern: with a dot it matches the path of an event's field, else any name; for
             losses the model; for tensors the whole name.
         ulps: how many representable numbers may lie between the two, in the tensor's precision; for fields
