@@ -160,7 +160,8 @@ def _compare_look(left: Look, right: Look) -> _Result:
     for a, b in pairs:
         kinds = _kinds(a, b)
         if kinds:
-            changes.append(ModuleChange(f"module {a.label}", kinds))
+            name = a.group if kinds[0].kind == "whole" else a.label
+            changes.append(ModuleChange(f"module {name}", kinds))
     for a, b in _of_one_number(left.modules, right.modules):
         kind, lonely_names = _attributes(a, b)
         alone += lonely_names

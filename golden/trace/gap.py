@@ -6,14 +6,12 @@ from collections.abc import Mapping
 
 # The canary says more than the name of a CPU: equal canaries mean equal kernels.
 _SAID_BY_CANARY = ("cpu", "system", "python")
-# Entries of goldens that were recorded when a fingerprint also told families of kernels apart.
-_FAMILIES = "kernels of "
 
 
 def deciding(found: Mapping[str, str]) -> dict[str, str]:
     """The parts of a fingerprint that decide whether bits are comparable."""
     without = _SAID_BY_CANARY if "canary" in found else ()
-    return {n: value for n, value in found.items() if n not in without and not n.startswith(_FAMILIES)}
+    return {n: value for n, value in found.items() if n not in without}
 
 
 def gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:

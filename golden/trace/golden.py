@@ -25,7 +25,7 @@ from golden.trace.tolerance import Tolerance, masked
 from golden.trace.trace import KINDS, Process, Record, Records, Site, Step, Trace, trace_of
 
 # So many steps, events, lines and moments are kept one by one; what follows them, as one.
-KEPT = 500
+KEPT = 700
 _SHORT = 8
 _NAMES = "names and shapes of tensors"
 _T = TypeVar("_T")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from golden.trace.reads import totals
-from golden.trace.trace import load_trace
+from golden.trace.trace import Site, load_trace
 from tests.golden.project import Project
 
 EVERY_WAY = """
@@ -47,7 +47,9 @@ def test_every_way_to_read_is_seen_at_its_place(project: Project) -> None:
     trace = load_trace(project.record("out"))
     lines = dict(enumerate(EVERY_WAY.splitlines(), 1))
     (process,) = trace.processes
-    counts = totals(process)
+    counts: Counter[Site] = Counter(process.reads)
+    for step in process.steps:
+        counts.update(step.reads or {})
     found = {(lines[site.line].strip(), site.read): count for site, count in counts.items()}
     clip = "torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0, error_if_nonfinite=True)"
     expected = {
