@@ -43,7 +43,7 @@ def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ())
     Without ``events``, only shapes count: what happens may follow from rounding.
     """
     steps: Counter[str] = Counter()
-    facts: dict[str, str] = {}
+    facts: dict[str, str | int] = {}
     for process in trace.processes:
         of_optimizer = streams(process)
         for step in process.steps:
@@ -55,8 +55,8 @@ def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ())
             )
     found = []
     if events:
-        facts |= {f"steps of {title}": str(count) for title, count in steps.items()}
-        facts |= {f"counts of {kind}": str(n) for kind, n in Counter(e.kind for e in trace.events).items()}
+        facts |= {f"steps of {title}": count for title, count in steps.items()}
+        facts |= {f"counts of {kind}": n for kind, n in Counter(e.kind for e in trace.events).items()}
         for event in trace.events:
             values = {name: v for name in fields if (v := lookup(event.payload, name)) is not None}
             told = {"type": event.kind, "env": event.env}

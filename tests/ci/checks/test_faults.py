@@ -95,7 +95,7 @@ def break_a_test(root: Path) -> None:
             "plan",
             "app/scaling.py; run codemods extract --plan plans/split.toml --write",
         ),
-        (emit_one_more_event, "counts", "different: counts of step: 4 -> 5"),
+        (emit_one_more_event, "counts", "different: what holds everywhere: field counts of step: 4 -> 5"),
         (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
         (
             read_the_device_in_a_called_function,
