@@ -9,7 +9,8 @@ from dataclasses import replace
 from golden.trace.living import Look
 from golden.trace.trace import Layout, Process, TensorInfo, Trace
 
-_LABEL = re.compile(r"^(\w+)#")
+# Of a golden, behind how many there are of it.
+_LABEL = re.compile(r"^(\d+ )?(\w+)#")
 
 
 def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
@@ -28,7 +29,7 @@ def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
     """A label, or the name of a tensor that begins with one, with another name of its class."""
-    return _LABEL.sub(lambda match: f"{names.get(match[1], match[1])}#", text)
+    return _LABEL.sub(lambda match: f"{match[1] or ''}{names.get(match[2], match[2])}#", text)
 
 
 def _told(names: Mapping[str, str]) -> tuple[str, ...]:
