@@ -117,16 +117,15 @@ def _example(title: str, program: str) -> str:
 def python() -> str:
     """The Python API."""
     facts = codemods.program
-    about = inspect.getdoc(inspect.getmodule(facts.captures_of)) or ""
+    about = inspect.getdoc(inspect.getmodule(facts.seams_of)) or ""
     parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.program`\n", about + "\n"]
-    for function in (facts.captures_of, facts.seams_of):
-        signature = str(inspect.signature(function)).replace("'", "")
-        meaning = _text(inspect.getdoc(function) or "")
-        parts.append(f"### `{function.__name__}`\n\n`{function.__name__}{signature}`\n\n{meaning}\n")
-    for model in (facts.Captures, facts.Capture, facts.SeamReaders):
-        rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(model))
-        head = f"### `{model.__name__}`\n\n{summary(model)}\n\n| attribute | meaning |\n|---|---|\n"
-        parts.append(head + rows)
+    signature = str(inspect.signature(facts.seams_of)).replace("'", "")
+    parts.append(
+        f"### `seams_of`\n\n`seams_of{signature}`\n\n{_text(inspect.getdoc(facts.seams_of) or '')}\n"
+    )
+    rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(facts.SeamReaders))
+    head = f"### `SeamReaders`\n\n{summary(facts.SeamReaders)}\n\n| attribute | meaning |\n|---|---|\n"
+    parts.append(head + rows)
     return "\n".join(parts)
 
 

@@ -1,7 +1,7 @@
 """The analysed program as text: files, scopes, names, captures, control flow, effects of statements, seams.
 
 Question: what is there, what does a name mean, what may a statement do? Never what is to be done about it.
-Imports no other room: every layer may ask. For programs of others: `captures_of`, `seams_of`.
+Imports no other room: every layer may ask. For programs of others: `seams_of`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 from codemods import public
 
 if TYPE_CHECKING:
-    from codemods.program.api import Capture as Capture
-    from codemods.program.api import Captures as Captures
-    from codemods.program.api import captures_of as captures_of
     from codemods.program.origins import absolute as absolute
     from codemods.program.patches import SeamReaders as SeamReaders
     from codemods.program.patches import reads_own as reads_own
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 __getattr__ = public(
     __name__,
-    api="Capture Captures captures_of",
     origins="absolute",
     project="read_tools",
     repository="mentioning module_name package_of python_files shown_path",

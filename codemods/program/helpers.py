@@ -18,10 +18,9 @@ from codemods.program.source import Source, nested_code
 class Helper:
     """A function defined inside another function.
 
-    ``reads`` are its captures' uses in the order of the text; ``kept`` are captures that a function or
-    generator inside it reads, perhaps after the helper has returned. ``entry`` is set for a function that
-    only a residual calls: captures that it reads before anything else can run, each with whether an unbound
-    one fails there in the same way.
+    ``reads`` are its captures' uses in the order of the text. ``entry`` is set for a function that only a
+    residual calls: captures that it reads before anything else can run, each with whether an unbound one
+    fails there in the same way.
     """
 
     name: str
@@ -29,7 +28,6 @@ class Helper:
     scope: Scope
     outer: Scope
     reads: list[tuple[str, Scope, Use]]
-    kept: frozenset[str]
     lazy: bool
     entry: Mapping[str, bool] | None = None
 
@@ -83,7 +81,6 @@ def find_helpers(tree: ScopeTree) -> list[Helper]:
                 scope=scope,
                 outer=outer,
                 reads=reads,
-                kept=frozenset(name for name, _, use in reads if is_later(use.scope, scope)),
                 lazy=isinstance(node, ast.AsyncFunctionDef) or (tree.yields and is_generator(node)),
             )
         )

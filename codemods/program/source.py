@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import atexit
 import contextlib
 import functools
 import gc
@@ -105,21 +104,6 @@ class Source:
                 if line.endswith(end):
                     return end
         return "\n"
-
-    def offset(self, line: int, utf8_column: int) -> int:
-        """Offset in ``text`` of a place of the syntax tree (line from 1, column in UTF-8 bytes)."""
-        row = self.lines[line - 1]
-        if not row.isascii():
-            utf8_column = len(
-                row.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "surrogatepass")
-            )
-        return self.starts[line - 1] + utf8_column
-
-    def span(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> tuple[int, int]:
-        """Start and end offset of a node."""
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
 
     def encode(self, text: str) -> bytes:
         """A text in this file's encoding, with its byte order mark if it has one."""
@@ -273,18 +257,12 @@ def own_statements(node: ast.AST) -> Iterator[ast.AST]:
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
     """Leave reference cycles alone during a command, which makes many objects and keeps them."""
-    # Nor are they searched for once more when the process ends.
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            # To the oldest generation with them: they are no young objects to be searched at once.
-            gc.freeze()
-            gc.unfreeze()
             gc.enable()
 
 

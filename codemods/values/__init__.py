@@ -4,8 +4,7 @@ Question: which type has a captured variable, and which annotation says so in wh
 Imports program only; rewrites, plans and extract use it.
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 Style = Literal["inferred", "any", "none"]
 """What captures are annotated with: what the program says, ``Any`` where it does not say, or nothing."""
-STYLES: tuple[Style, ...] = get_args(Style)

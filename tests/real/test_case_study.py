@@ -15,7 +15,8 @@ import pytest
 
 from benchmarks.real.commands import run
 from benchmarks.real.corpus import Program
-from codemods.program import captures_of
+from codemods.program.lifting import Analysis
+from codemods.program.source import read_source
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "case-study.md").read_text(encoding="utf-8")
@@ -60,8 +61,8 @@ def test_file_has_as_many_lines_as_both_pages_say(source: Path) -> None:
 
 
 def test_helpers_capture_as_many_variables_as_the_page_says(source: Path, asked: list[str]) -> None:
-    found = captures_of(source.read_text(encoding="utf-8"), function=FUNCTION)
-    names = [helper.qualname.rpartition(".")[2] for helper in found]
+    found = [h for h in Analysis(read_source(source)).helpers if h.outer.qualname == FUNCTION]
+    names = [helper.name for helper in found]
     counts = [str(len(helper.captures)) for name, helper in zip(names, found, strict=True) if name in asked]
     assert len(counts) == 9
     assert "nine nested helpers" in PAGE

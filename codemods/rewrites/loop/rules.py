@@ -141,7 +141,7 @@ def _assumed(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Re
     """
     assert parts.scope.parent is not None
     tree, name = parts.analysis.tree, parts.node.name
-    function = Helper(name, parts.node, parts.scope, parts.scope.parent, [], frozenset(), lazy=False)
+    function = Helper(name, parts.node, parts.scope, parts.scope.parent, [], lazy=False)
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
     yield from moving.not_alike(globals_of(parts.analysis), "the loop", parts.globals, parts.loop)
     yield from assumptions.no_dynamic_names(lifting, function)
