@@ -8,6 +8,7 @@ What an object does when the last reference to it goes is no part of this.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable
 
 from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
@@ -20,7 +21,7 @@ _DEEPEST = 20
 
 
 class Effects:
-    """Answers for statements of one file.
+    """Answers for statements of one file, or of the body of a class in it, whose values are told their names.
 
     With ``lazy``, annotations are not evaluated (the file has the future import).
     """
@@ -28,29 +29,21 @@ class Effects:
     def __init__(self, meaning: Meaning, *, lazy: bool = False) -> None:
         self._values = Expressions(meaning)
         self._lazy = lazy
-
-    def of(self, statement: ast.stmt, *, imports: bool = True) -> Effect:
-        """The most that running a statement of a module may do; without ``imports``, besides importing."""
-        return _Body(self._values, self._lazy, imports=imports).of(statement)
-
-    def most(self, body: Iterable[ast.stmt]) -> Effect:
-        """The most that running some statements of a module may do."""
-        return max(map(self.of, body), default=Effect.NONE)
-
-
-class _Body:
-    """Statements that run one after another: a module's, or a class's, whose values are told their names."""
-
-    def __init__(
-        self, values: Expressions, lazy: bool, *, in_class: bool = False, imports: bool = True
-    ) -> None:
-        self._values = values
-        self._lazy = lazy
-        self._importing = Effect.RUNS if imports else Effect.NONE
-        self._in_class = in_class
+        self._in_class = False
         self._properties: set[str] = set()
 
-    def of(self, node: ast.stmt) -> Effect:
+    def _in_body(self, node: ast.ClassDef) -> Effects:
+        inner = copy.copy(self)
+        inner._values, inner._in_class = self._values.within(_bound_in(node)), True
+        inner._properties = set()
+        return inner
+
+    def most(self, body: Iterable[ast.stmt], *, imports: bool = True) -> Effect:
+        """The most that running some statements of a module may do."""
+        return max((self.of(each, imports=imports) for each in body), default=Effect.NONE)
+
+    def of(self, node: ast.stmt, *, imports: bool = True) -> Effect:
+        """The most that running a statement of a module may do; without ``imports``, besides importing."""
         values = self._values
         match node:
             case ast.Pass() | ast.Global() | ast.Break() | ast.Continue():
@@ -58,7 +51,7 @@ class _Body:
             case ast.ImportFrom(module="__future__"):
                 return Effect.NONE
             case ast.Import() | ast.ImportFrom() if not self._in_class:
-                return self._importing
+                return Effect.RUNS if imports else Effect.NONE
             case ast.Expr(value):
                 return values.effect(value)
             case ast.Assign(targets, value):
@@ -70,19 +63,17 @@ class _Body:
             case ast.Assert(test, message):
                 return max(Effect.RAISES, values.truth(test), values.effect(message))
             case ast.If(test, body, orelse):
-                return max(values.truth(test), self._block([*body, *orelse]))
+                return max(values.truth(test), self.most([*body, *orelse], imports=imports))
             case ast.Try(body, handlers, orelse, final):
                 caught = [each.type for each in handlers if each.type is not None]
                 inner = [*body, *orelse, *final, *(s for each in handlers for s in each.body)]
-                return self._block(inner) if all(map(values.is_type, caught)) else Effect.RUNS
+                known = all(map(values.is_type, caught))
+                return self.most(inner, imports=imports) if known else Effect.RUNS
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return self._function(node)
             case ast.ClassDef():
                 return self._class(node)
         return Effect.NONE if is_type_alias(node) else Effect.RUNS
-
-    def _block(self, body: Iterable[ast.stmt]) -> Effect:
-        return max(map(self.of, body), default=Effect.NONE)
 
     def _annotation(self, node: ast.expr | None) -> Effect:
         return Effect.NONE if self._lazy else self._values.effect(node)
@@ -125,8 +116,7 @@ class _Body:
     def _class(self, node: ast.ClassDef) -> Effect:
         if getattr(node, "type_params", ()):
             return Effect.RUNS
-        bound = _bound_in(node)
-        inner = _Body(self._values.within(bound), self._lazy, in_class=True)
+        inner = self._in_body(node)
         found = [inner.of(statement) for statement in node.body]
         found += [self._values.decorates(each) for each in node.decorator_list]
         if not all(_is_plain_base(self._values, base, 0) for base in _bases(node)):
