@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codemods.output import explain_code, put, run_command
-from codemods.program.project import read_tools
-from codemods.program.repository import project_root, unreadable_files
+from codemods.program.repository import project_root, read_tools, unreadable_files
 from codemods.program.source import read_source, room_for_nesting
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
 from codemods.program.patches import ANY_NAME, Seam, find_seams, reading_functions
-from codemods.program.project import read_tools
-from codemods.program.repository import module_name, project_root, python_files, shown_path
+from codemods.program.repository import module_name, project_root, python_files, read_tools, shown_path
 from codemods.program.scopes import Scope, Use
 from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codemods.hotpath.codes import CODES, DEFAULT_OFF
 from codemods.hotpath.results import HEATS
-from codemods.program.project import read_tools
+from codemods.program.repository import read_tools
 from codemods.program.source import SourceError
 
 

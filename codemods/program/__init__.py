@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from codemods.program.patches import SeamReaders as SeamReaders
     from codemods.program.patches import reads_own as reads_own
     from codemods.program.patches import seams_of as seams_of
-    from codemods.program.project import read_tools as read_tools
     from codemods.program.repository import mentioning as mentioning
     from codemods.program.repository import module_name as module_name
     from codemods.program.repository import package_of as package_of
     from codemods.program.repository import python_files as python_files
+    from codemods.program.repository import read_tools as read_tools
     from codemods.program.repository import shown_path as shown_path
     from codemods.program.source import SourceError as SourceError
     from codemods.program.source import read_source as read_source
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 __getattr__ = public(
     __name__,
     origins="absolute",
-    project="read_tools",
-    repository="mentioning module_name package_of python_files shown_path",
+    repository="mentioning module_name package_of python_files read_tools shown_path",
     patches="SeamReaders reads_own seams_of",
     source="SourceError read_source",
 )

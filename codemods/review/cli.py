@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from codemods.output import put, run_command
-from codemods.program.project import parse_tools
+from codemods.program.repository import parse_tools
 
 if TYPE_CHECKING:
     from codemods.review.report import Review
