@@ -124,7 +124,7 @@ def ab(
     if not repeated:
         found = NotComparable(
             f"{base.label} differs from itself on a second run, so its difference to {head.label} "
-            f"means nothing; see `golden doctor {base.run.name}`"
+            f"means nothing; `golden doctor` with the same run or command says more"
         )
     before, after = read_reached(left.folder), read_reached(right.folder)
     reached = (before, after) if before and after else None

@@ -21,6 +21,7 @@ import torch
 import xxhash
 
 from ..trace.digest import hex_digest
+from .reads import is_program
 from .replace import put
 
 # 624 words and the position.
@@ -160,12 +161,17 @@ class OwnGenerators:
         if seeded:
             self._note("python", generator)
         else:
-            self.unseeded += 1
+            self._note_unseeded(sys._getframe(2))
 
     def _made_numpy(self, generator: Any, seeded: bool) -> None:
         if seeded:
             self._note("numpy", generator)
         else:
+            self._note_unseeded(sys._getframe(2))
+
+    def _note_unseeded(self, maker: FrameType) -> None:
+        # Libraries make their own, for names of temporary files and of symbols: no run depends on them.
+        if is_program(maker):
             self.unseeded += 1
 
     def _note(self, kind: str, generator: Any) -> None:

@@ -262,13 +262,20 @@ def place_of(frame: FrameType | None) -> str:
     return ""
 
 
+def is_program(frame: FrameType) -> bool:
+    """Whether a frame is the program's own, or of a package that trains for it."""
+    return _kind_of(frame.f_code.co_filename) == _PROGRAM
+
+
 def _kind_of(file: str) -> int:
     if file.startswith(_OWN):
         return _OBSERVER
     installed = any(name in file for name in _INSTALLED)
     if file.startswith((_TORCH, "<frozen")) or (file.startswith(_STANDARD) and not installed):
         return _LIBRARY
-    return _LIBRARY if installed and f"{os.sep}numpy{os.sep}" in file else _PROGRAM
+    # Torch computes shapes with sympy.
+    library = any(f"{os.sep}{name}{os.sep}" in file for name in ("numpy", "sympy"))
+    return _LIBRARY if installed and library else _PROGRAM
 
 
 def _shown(path: Path, here: Path) -> str:

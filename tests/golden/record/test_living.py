@@ -132,7 +132,8 @@ def test_weights_changed_when_their_optimizer_is_gone(recorded: Callable[..., Tr
 def test_how_long_something_lives_is_no_difference(recorded: Callable[..., Trace]) -> None:
     longer = recorded(
         "kept = copy.deepcopy(target), np.random.default_rng(8)",
-        "pool = ThreadPoolExecutor(1); pool.submit(int).result(); (out / 'a.txt').write_text('done')",
+        "pool = ThreadPoolExecutor(1); pool.submit(int).result(); (out / 'a.txt').write_text('done'); "
+        "__import__('tempfile').TemporaryFile().close()",  # which draws its name
     )
     found = compare(recorded(), longer)
     gone = longer.processes[0].looks[-1].gone.keys() ^ recorded().processes[0].looks[-1].gone.keys()
