@@ -132,9 +132,10 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
     sides = [process.looks for process in (left, right)]
     if any(look.generators is None for looks in sides for look in looks):
         yield "own generators while threads may draw from them"
-    unseeded = max(looks[-1].unseeded for looks in sides)
-    if unseeded:
-        yield f"{unseeded} generator{'' if unseeded == 1 else 's'} made without a seed"
+    last = max((looks[-1] for looks in sides), key=lambda look: look.unseeded)
+    if last.unseeded:
+        where = f" (at {', '.join(last.unseeded_at)})" if last.unseeded_at else ""
+        yield f"{last.unseeded} generator{'' if last.unseeded == 1 else 's'} made without a seed{where}"
     beyond = max(looks[-1].beyond for looks in sides)
     if beyond:
         yield f"{beyond} more modules"

@@ -21,12 +21,14 @@ import torch
 import xxhash
 
 from ..trace.digest import hex_digest
-from .reads import is_program
+from .reads import is_program, place_in_tree
 from .replace import put
 
 # 624 words and the position.
 _MT19937_BYTES = 2500
 _AT_MOST = 512
+# Places that are named of generators without a seed.
+_SHOWN = 3
 # Threads that draw nothing for the program, by the package of what they run.
 _HARMLESS = frozenset(("tqdm", "tensorboard", "torch", "wandb", "mlflow", "multiprocessing", "tensorboardX"))
 Place = Callable[[FrameType | None], str]
@@ -116,6 +118,7 @@ class OwnGenerators:
         self._made: list[tuple[str, str, Callable[[], Any]]] = []
         self._numpy: ModuleType | None = None
         self.unseeded = 0
+        self.unseeded_at: list[str] = []
         self.beyond = 0
 
     def install(self) -> None:
@@ -171,8 +174,11 @@ class OwnGenerators:
 
     def _note_unseeded(self, maker: FrameType) -> None:
         # Libraries make their own, for names of temporary files and of symbols: no run depends on them.
-        if is_program(maker):
-            self.unseeded += 1
+        if not is_program(maker):
+            return
+        self.unseeded += 1
+        if len(self.unseeded_at) < _SHOWN and (place := place_in_tree(maker)) not in self.unseeded_at:
+            self.unseeded_at.append(place)
 
     def _note(self, kind: str, generator: Any) -> None:
         place = self._place(sys._getframe(2))

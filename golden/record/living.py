@@ -104,6 +104,7 @@ class Living:
             record["generators"] = self._rows = rows
         if number is None:
             record["unseeded"] = self._generators.unseeded
+            record["unseeded_at"] = self._generators.unseeded_at
             record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable_seen)}
         self._write(record)
 

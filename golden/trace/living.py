@@ -64,8 +64,8 @@ class Look:
 
     ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
     ``gone`` names the modules that went before it, with the look that missed them first; they are among its
-    ``modules`` as they were last seen. ``unseeded`` counts generators that were made without a seed,
-    ``beyond`` modules that were too many.
+    ``modules`` as they were last seen. ``unseeded`` counts generators that were made without a seed, and
+    ``unseeded_at`` has places that made some; ``beyond`` counts modules that were too many.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Look:
     gone: Mapping[str, str] = field(default_factory=dict)
     unseeded: int = 0
     beyond: int = 0
+    unseeded_at: tuple[str, ...] = ()
 
 
 @dataclass
@@ -129,6 +130,7 @@ class Looks:
                 {module.label: look for look, module in went},
                 record.get("unseeded", 0),
                 record.get("beyond", 0),
+                tuple(record.get("unseeded_at", ())),
             )
         )
         return True
