@@ -69,6 +69,7 @@ if "GOLDEN_OBSERVE" in os.environ:
 
     _spec = json.loads(os.environ["GOLDEN_OBSERVE"])
     random.seed(_spec["seed"])
+    _load("record.entropy").start(_spec["seed"])
     _load("record.ending").start(_spec["out"])
     if _spec.get("observe"):
         _load("record.writes").start(_spec["out"])

@@ -250,3 +250,25 @@ def test_run_without_an_end_ends_after_max_steps(project: Project) -> None:
     assert [len(process.steps) for process in trace.processes] == [7]
     result = project.golden("diff", trace.folder, project.record("twice"))
     assert (result.code, "7 optimizer steps" in result.out) == (0, True), result
+
+
+DRAWS = """
+import multiprocessing, numpy
+
+def draw():
+    print(numpy.random.default_rng().integers(10**9), flush=True)
+
+if __name__ == "__main__":
+    draw()
+    for _ in range(2):
+        child = multiprocessing.get_context("fork").Process(target=draw)
+        child.start(), child.join()
+"""
+
+
+def test_generators_that_numpy_seeds_repeat_and_differ_between_processes(project: Project) -> None:
+    project.script(DRAWS)
+    project.run_file('command = ["python", "train.py"]\nbudget = 5\n\n[observe]\nsteps = false\n')
+    first, second = project.record("once"), project.record("twice")
+    assert project.golden("diff", first, second).code == 0
+    assert len(set((first / "stdout.txt").read_text().split())) == 3
