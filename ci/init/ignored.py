@@ -51,14 +51,9 @@ def _with(root: Path, reason: str, lines: Sequence[str]) -> str:
 
 
 def untracked(root: Path) -> set[str]:
-    """Folders and files at the top of the repository that git neither tracks nor ignores."""
-    told = git(root, "status", "--porcelain", "--untracked-files=all", "--", ".")
-    paths = [line[3:].strip('"') for line in told.splitlines() if line.startswith("??")]
-    tops: set[str] = set()
-    for path in paths:
-        first, slash, _ = path.partition("/")
-        tops.add(first + slash)
-    return tops
+    """Return the files and whole folders of the repository that git neither tracks nor ignores."""
+    told = git(root, "status", "--porcelain", "--untracked-files=normal", "--", ".")
+    return {line[3:].strip('"') for line in told.splitlines() if line.startswith("??")}
 
 
 def needed(root: Path, words: Collection[str]) -> list[str]:

@@ -256,8 +256,12 @@ def test_what_has_no_end_ends_after_some_steps_and_what_it_does_not_know_is_left
         "parser.add_argument('--rng-seed', type=int)\nargs = parser.parse_args()\n"
         "if args.rng_seed is not None:\n    sys.exit('No such option: --rng-seed')\n"
         "Path('made').mkdir(exist_ok=True)\nPath('made/a.csv').write_text('1,2')\n"
+        "Path('kept/b.csv').write_text('3')\n"
     )
     git(tmp_path, "init", "-q")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "tracked.txt").write_text("")
+    git(tmp_path, "add", ".")
     written(tmp_path, train=script + TRAINS + STEP.format(steps="10**9"))
     assert main(["--root", str(tmp_path)]) == 0
     said = capsys.readouterr()
@@ -265,10 +269,10 @@ def test_what_has_no_end_ends_after_some_steps_and_what_it_does_not_know_is_left
     run = load_run(tmp_path / "golden/runs/train.toml")
     assert (run.command, run.max_steps) == (("python", "train.py"), 200)
     assert (tmp_path / "golden/fixtures/train/common.json").is_file()
-    assert "it leaves made/ in the repository: now in .gitignore" in said.out
+    assert "it leaves kept/b.csv, made/ in the repository: now in .gitignore" in said.out
     assert "also compared: made/a.csv" in said.out
-    assert run.outputs.files == ("made/a.csv",)
-    assert "/made/" in (tmp_path / ".gitignore").read_text().splitlines()
+    assert run.outputs.files == ("kept/b.csv", "made/a.csv")
+    assert {"/made/", "/kept/b.csv"} <= {*(tmp_path / ".gitignore").read_text().splitlines()}
 
 
 def test_it_works_from_a_sub_folder(
@@ -316,6 +320,17 @@ def test_data_that_git_ignores_is_found_in_what_the_script_imports(
     git(tmp_path, "add", ".")
     assert main(["--root", str(tmp_path), "--dry-run"]) == 0
     assert '[data]\npaths = ["data", "kept/raw"]' in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_log_that_grows_from_run_to_run_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = "open('train.log', 'a').write('one more\\n')\n"
+    written(tmp_path, train=log + TRAINS + STEP.format(steps=2))
+    assert main(["--root", str(tmp_path)]) == 0
+    assert "once more without the files that it writes into the repository" in capsys.readouterr().out
+    assert load_run(tmp_path / "golden/runs/train.toml").outputs.files == ()
 
 
 @pytest.mark.slow
