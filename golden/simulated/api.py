@@ -186,19 +186,14 @@ _CONSTANT = {
     "is_current_stream_capturing": False,
     "memory_summary": "",
 }
-# Functions of `torch.accelerator`, and those of `torch.cuda` that they are.
+# Functions of `torch.accelerator` by their names in `torch.cuda`; one has no like there.
 _ACCELERATOR = {
+    "get_device_capability": "",
+    "get_memory_info": "mem_get_info",
     "current_device_index": "current_device",
     "current_device_idx": "current_device",
     "set_device_index": "set_device",
     "set_device_idx": "set_device",
-    **{
-        name: name
-        for name in (
-            *("is_available", "device_count", "current_stream", "set_stream", "synchronize", "empty_cache"),
-            *("memory_allocated", "max_memory_allocated", "reset_peak_memory_stats"),
-        )
-    },
 }
 
 
@@ -253,6 +248,7 @@ def replacements() -> dict[str, Any]:
 def install(devices: int) -> None:
     """Put the devices in place for the rest of the process."""
     DEVICES[0] = devices
+    internals.load_compiler()
     default(0)
     names: Any = torch.cuda
     ours = replacements()
@@ -265,11 +261,11 @@ def install(devices: int) -> None:
                 setattr(module, name, value)
     for name in moves._DTYPES:
         setattr(names, f"{name}Tensor", _legacy_tensor(name))
-    accelerator: Any = getattr(torch, "accelerator", None)
     ours["current_accelerator"] = _always(torch.device("cuda"))
-    for name, same in {**_ACCELERATOR, "current_accelerator": "current_accelerator"}.items():
-        if hasattr(accelerator, name):
-            setattr(accelerator, name, _own(ours[same]))
+    accelerator = getattr(torch, "accelerator", None)
+    for name in dir(accelerator):
+        if function := ours.get(_ACCELERATOR.get(name, name)):
+            setattr(accelerator, name, _own(function))
     whole: Any = torch
     grad: Any = torch.autograd
     whole.inference_mode = grad.inference_mode = grad.grad_mode.inference_mode = _inference_mode

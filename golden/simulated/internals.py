@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 _C: Any = torch._C
+_CPU = torch.device("cpu")
+_MAKE: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
 Disabled: Any = _C.DisableTorchFunctionSubclass
 push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
 
@@ -23,17 +26,12 @@ def make_wrapper(cls: type[torch.Tensor], inner: torch.Tensor) -> Any:
 
     For C++ it is on the CPU: autograd needs a device guard for anything else.
     """
-    make: Any = torch.Tensor._make_wrapper_subclass
-    if inner.layout is not torch.strided:
-        return make(cls, inner.size(), dtype=inner.dtype, layout=inner.layout, device="cpu")
-    return make(
-        cls,
-        inner.size(),
-        strides=inner.stride(),
-        storage_offset=inner.storage_offset(),
-        dtype=inner.dtype,
-        device="cpu",
-    )
+    form = {"dtype": inner.dtype, "device": _CPU}
+    if inner.layout is torch.strided:
+        form["strides"], form["storage_offset"] = inner.stride(), inner.storage_offset()
+    else:
+        form["layout"] = inner.layout
+    return _MAKE(cls, inner.shape, **form)
 
 
 def swap(one: Any, other: Any) -> None:
@@ -141,3 +139,12 @@ def own_storage_rebuilt(wrap: Callable[[torch.Tensor, Any], torch.Tensor]) -> No
         return wrap(original(storage, *args), getattr(storage, "_untyped_storage", storage))
 
     utils._rebuild_tensor = rebuild
+
+
+def load_compiler() -> None:
+    """Load the modules of torch's compiler that refuse streams other than torch's own.
+
+    From torch 2.11 on they look at them only where a program is compiled.
+    """
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 11):
+        importlib.import_module("torch._dynamo.device_interface")

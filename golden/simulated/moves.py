@@ -13,7 +13,7 @@ from . import internals
 from .arrivals import HostCopy, mark_pinned, pinned, poison
 from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
-from .tensor import SimulatedTensor, apart, fresh, take_over
+from .tensor import SimulatedTensor, apart, fresh, read_by_host, take_over
 
 Device = torch.device | str | int | None
 _LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
@@ -197,16 +197,9 @@ def array(self: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> A
 
 def tolist(self: torch.Tensor) -> Any:
     """``Tensor.tolist``."""
-    if not isinstance(self, SimulatedTensor):
-        return _original["tolist"](self)
-    stream = of_operation(self.number)
-    queue(stream)
-    if RACES.several:
-        RACES.access(self.state, stream, False, place())
-    if self.numel():
-        SYNCS.note("tolist")
-        host_waits(stream.known())
-    return self.on_host.tolist()
+    if isinstance(self, SimulatedTensor):
+        return read_by_host(self, "tolist").tolist()
+    return _original["tolist"](self)
 
 
 def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
@@ -237,10 +230,7 @@ def copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) 
 
 def representation(self: SimulatedTensor, *, tensor_contents: Any = None) -> str:
     """A tensor as text, for which its values are copied to the host."""
-    if self.numel():
-        SYNCS.note("print")
-        host_waits(of_operation(self.number).known())
-    text = repr(self.on_host)
+    text = repr(read_by_host(self, "print"))
     head, mark, tail = text[:-1].rpartition(", dtype=")
     text = f"{head}, device='{self.device}'{mark}{tail})" if mark else f"{text[:-1]}, device='{self.device}')"
     if self.grad_fn is not None:
@@ -280,13 +270,10 @@ def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     if getattr(self, "_is_param", False):
         plain = SimulatedTensor(self.on_host, self.number, self.state)
         return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
-    storage: Any = self.on_host.untyped_storage()
+    storage: Any = read_by_host(self, "save").untyped_storage()
     storage.simulated_index = self.number
     make: Any = torch.storage.TypedStorage
     typed = make(wrap_storage=storage, dtype=self.dtype, _internal=True)
-    if self.numel():
-        SYNCS.note("save")
-        host_waits(of_operation(self.number).known())
     form = (typed, self.on_host.storage_offset(), tuple(self.size()), self.on_host.stride())
     return torch._utils._rebuild_tensor_v2, (*form, self.requires_grad, OrderedDict())
 

@@ -28,7 +28,22 @@ def merge(into: Clock, other: Clock) -> None:
             into[number] = seen
 
 
-class Stream:
+class _Awaited:
+    """Operations that the host can wait for."""
+
+    def known(self) -> Clock:
+        """The clock of what is done when all of them are done."""
+        raise NotImplementedError
+
+    def synchronize(self) -> None:
+        SYNCS.note("synchronize")
+        host_waits(self.known())
+
+    def query(self) -> bool:
+        return all(HOST.get(number, 0) >= seen for number, seen in self.known().items())
+
+
+class Stream(_Awaited):
     """A queue of operations of a device, as ``torch.cuda.Stream``."""
 
     _numbers = 0
@@ -60,7 +75,6 @@ class Stream:
     stream_id = cuda_stream = property(lambda self: 0 if self is DEFAULTS.get(self.index) else self.number)
 
     def known(self) -> Clock:
-        """The clock of what is done when all that was queued here is done."""
         return {**self.clock, self.number: self.seq}
 
     def wait_stream(self, stream: Any) -> None:
@@ -74,13 +88,6 @@ class Stream:
         event.record(self)
         return event
 
-    def synchronize(self) -> None:
-        SYNCS.note("synchronize")
-        host_waits(self.known())
-
-    def query(self) -> bool:
-        return all(HOST.get(number, 0) >= seen for number, seen in self.known().items())
-
     def is_capturing(self) -> bool:
         return False
 
@@ -92,35 +99,24 @@ class Stream:
     def __exit__(self, *_: Any) -> None:
         set_current(self._before.pop())
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return hash(self.number)
-
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.stream_id:#x}>"
 
 
-class Event:
+class Event(_Awaited):
     """A mark in a queue, as ``torch.cuda.Event``."""
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
         self.clock: Clock = {}
-        self.recorded = False
+
+    def known(self) -> Clock:
+        return self.clock
 
     def record(self, stream: Any = None) -> None:
-        self.clock, self.recorded = _ours(stream).known(), True
+        self.clock = _ours(stream).known()
 
     def wait(self, stream: Any = None) -> None:
         merge(_ours(stream).clock, self.clock)
-
-    def synchronize(self) -> None:
-        SYNCS.note("synchronize")
-        host_waits(self.clock)
-
-    def query(self) -> bool:
-        return all(HOST.get(number, 0) >= seen for number, seen in self.clock.items())
 
     def elapsed_time(self, end_event: Event) -> float:
         return 1.0
@@ -265,6 +261,8 @@ def set_current(stream: Stream) -> None:
 
 def of_operation(index: int) -> Stream:
     """The stream that an operation goes to: in a backward pass, that of the forward operation."""
+    if not RACES.several:
+        return DEFAULTS.get(index) or default(index)
     stream, passed, changes = current(index), CURRENT.backward, CURRENT.changes.get(index)
     if passed is None or not changes:
         return stream

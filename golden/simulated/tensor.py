@@ -180,6 +180,18 @@ def fresh(inner: torch.Tensor, index: int, where: Place | None = None) -> Simula
     return written_by(stream, inner, index, place() if where is None else where)
 
 
+def read_by_host(tensor: SimulatedTensor, kind: str) -> torch.Tensor:
+    """The values of a tensor, for which the host waits."""
+    stream = of_operation(tensor.number)
+    queue(stream)
+    if RACES.several:
+        RACES.access(tensor.state, stream, False, place())
+    if tensor.numel():
+        SYNCS.note(kind)
+        host_waits(stream.known())
+    return tensor.on_host
+
+
 def take_over(tensor: torch.Tensor, value: torch.Tensor) -> None:
     """Do as ``tensor.data = value`` does: the object stays, with another memory."""
     if not isinstance(tensor, SimulatedTensor) and not isinstance(value, SimulatedTensor):
@@ -289,7 +301,7 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     stream.seq += 1
     if operation.name == "copy_":
         return _copy(func, args, given, named, where)
-    others = {tensor.number for tensor in tensors if tensor.number != index and tensor.on_host.dim()}
+    others = [tensor.number for tensor in tensors if tensor.number != index and tensor.on_host.dim()]
     if others or (of_host and not operation.mixes and _given_from_host(of_host)):
         names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
         raise RuntimeError(
