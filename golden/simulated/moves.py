@@ -13,7 +13,7 @@ from . import internals
 from .arrivals import HostCopy, mark_pinned, pinned, poison
 from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
-from .tensor import SimulatedTensor, apart, fresh, read_by_host, take_over
+from .tensor import SimulatedTensor, apart, fresh, read_by_host, take_over, wrapped
 
 Device = torch.device | str | int | None
 _LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
@@ -268,7 +268,7 @@ def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> SimulatedTensor:
 def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     """Have a file hold the tensor as one of a device, as on a GPU, for which it is copied to the host."""
     if getattr(self, "_is_param", False):
-        plain = SimulatedTensor(self.on_host, self.number, self.state)
+        plain = wrapped(self.on_host, self.number, self.state)
         return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
     storage: Any = read_by_host(self, "save").untyped_storage()
     storage.simulated_index = self.number

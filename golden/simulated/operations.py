@@ -31,14 +31,15 @@ class Operation:
     """An operation, as its schema describes it.
 
     Attributes:
+        run: computes it, without a call in between.
         written: the arguments that it writes to.
         returned: for each result the argument that it is, or None.
     """
 
-    __slots__ = ("form", "makes", "mixes", "name", "returned", "view", "wait", "written")
+    __slots__ = ("form", "makes", "mixes", "name", "returned", "run", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
-        schema = func._schema
+        schema, self.run = func._schema, getattr(func, "_op", func)
         self.name = schema.name.partition("::")[2]
         self.wait = _WAITS.get(self.name)
         by_alias: dict[str, Argument] = {

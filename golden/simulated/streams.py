@@ -130,7 +130,7 @@ class State:
     def __init__(self, index: int, size: int, where: Place) -> None:
         self.index, self.place = index, where
         self.size = -(-size // BLOCK) * BLOCK if size else 0
-        self.stream = current(index)
+        self.stream = current(index) if RACES.several else DEFAULTS[index]
         self.write: Use | None = None
         self.reads: dict[int, Use] | None = None
         self.recorded: set[int] | None = None

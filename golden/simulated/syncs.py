@@ -57,7 +57,8 @@ def _kind_of(file: str) -> int:
 
 def place() -> Place:
     """The instruction of the program that is being executed, outside of torch and the standard library."""
-    frame: FrameType | None = sys._getframe(1)
+    # The two functions before are the simulation's own.
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
         kind = _kinds.get(id(code))

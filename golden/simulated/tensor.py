@@ -22,7 +22,8 @@ _DispatchMode: Any = TorchDispatchMode
 _CPU = torch.device("cpu")
 # How the program asked for a number.
 _ASKED = {"__bool__": "truth", "__float__": "item", "__int__": "item", "__index__": "index", "item": "item"}
-_operations: dict[Any, Operation] = {}
+_PLAIN = frozenset({int, float, bool, type(None), torch.dtype, torch.layout, torch.memory_format, str})
+_operations: dict[int, Operation] = {}
 
 
 class _Ambient(threading.local):
@@ -49,12 +50,6 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
     on_host: torch.Tensor
     number: int
     state: State
-
-    @staticmethod
-    def __new__(cls, inner: torch.Tensor, index: int, state: State) -> SimulatedTensor:
-        made: SimulatedTensor = internals.make_wrapper(cls, inner)
-        made.on_host, made.number, made.state = inner, index, state
-        return made
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -108,6 +103,13 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
         if not self.on_host.dim():
             raise TypeError("len() of a 0-d tensor")
         return self.on_host.shape[0]
+
+
+def wrapped(inner: torch.Tensor, index: int, state: State) -> SimulatedTensor:
+    """A tensor of a device around one of the CPU."""
+    made: SimulatedTensor = internals.make_wrapper(SimulatedTensor, inner)
+    made.on_host, made.number, made.state = inner, index, state
+    return made
 
 
 class _Mode(_DispatchMode):  # type: ignore[misc]
@@ -170,7 +172,7 @@ def written_by(stream: Stream, inner: torch.Tensor, index: int, where: Place) ->
         size = sum(part.untyped_storage().nbytes() for part in parts)
     state = State(index, size, where)
     state.write = (stream, stream.seq, where)
-    return SimulatedTensor(inner, index, state)
+    return wrapped(inner, index, state)
 
 
 def fresh(inner: torch.Tensor, index: int, where: Place | None = None) -> SimulatedTensor:
@@ -261,6 +263,12 @@ def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], s
 # A function inside of `dispatch` that calls itself would keep its arguments alive until the next collection.
 def _inside(value: Any, tensors: list[SimulatedTensor], of_host: list[torch.Tensor]) -> Any:
     """An argument as the CPU's kernels take it; the tensors in it are added to the lists."""
+    kind = type(value)
+    if kind is SimulatedTensor:
+        tensors.append(value)
+        return value.on_host
+    if kind in _PLAIN:
+        return value
     if isinstance(value, torch.Tensor):
         if isinstance(value, SimulatedTensor):
             tensors.append(value)
@@ -277,15 +285,16 @@ def _inside(value: Any, tensors: list[SimulatedTensor], of_host: list[torch.Tens
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute one operation on the CPU, and note what it would mean on a device."""
-    operation = _operations.get(func)
+    # By identity, since torch computes their hashes in Python; torch keeps them.
+    operation = _operations.get(id(func))
     if operation is None:
-        operation = _operations[func] = Operation(func)
+        operation = _operations[id(func)] = Operation(func)
     tensors: list[SimulatedTensor] = []
     of_host: list[torch.Tensor] = []
     given = [_inside(value, tensors, of_host) for value in args]
     named = {key: _inside(value, tensors, of_host) for key, value in kwargs.items()} if kwargs else kwargs
     if not tensors:
-        out = func(*given, **named)
+        out = operation.run(*given, **named)
         if operation.makes and AMBIENT.depth and isinstance(out, torch.Tensor):
             # What torch's own code makes is on the device of the arguments that it was given.
             of_call = (value.number for value in _of_call() if isinstance(value, SimulatedTensor))
@@ -301,7 +310,7 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     stream.seq += 1
     if operation.name == "copy_":
         return _copy(func, args, given, named, where)
-    others = [tensor.number for tensor in tensors if tensor.number != index and tensor.on_host.dim()]
+    others = [one.number for one in tensors[1:] if one.number != index and one.on_host.dim()]
     if others or (of_host and not operation.mixes and _given_from_host(of_host)):
         names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
         raise RuntimeError(
@@ -310,11 +319,11 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         )
     if operation.wait is not None:
         _wait(operation, args, kwargs, stream)
-    if named.get("device") is not None:
-        named["device"] = _CPU
-    if named.get("pin_memory"):
-        named["pin_memory"] = False
-    out = func(*given, **named)
+    if kwargs:
+        # Both are of the result.
+        named |= {"device": _CPU} if named.get("device") is not None else {}
+        named |= {"pin_memory": False} if named.get("pin_memory") else {}
+    out = operation.run(*given, **named)
     if operation.written or (RACES.several and not operation.view):
         _note_accesses(operation, tensors, args, kwargs, stream, where)
     if operation.form:
@@ -356,7 +365,7 @@ def _outside(value: Any, view_of: State | None, index: int, stream: Stream, wher
     """A result as a tensor of the device: with the storage that it is a view of, or with its own."""
     if isinstance(value, torch.Tensor):
         if view_of is not None:
-            return SimulatedTensor(value, index, view_of)
+            return wrapped(value, index, view_of)
         return written_by(stream, value, index, where)
     if type(value) in (list, tuple):
         return type(value)([_outside(item, view_of, index, stream, where) for item in value])
