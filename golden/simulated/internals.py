@@ -11,7 +11,7 @@ import torch
 
 _C: Any = torch._C
 _CPU = torch.device("cpu")
-_MAKE: Any = torch.Tensor._make_wrapper_subclass  # type: ignore[attr-defined]
+_MAKE: Any = torch.Tensor._make_wrapper_subclass
 Disabled: Any = _C.DisableTorchFunctionSubclass
 push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
 
