@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from golden.compare.divergence import Divergence, number_of
+from golden.compare.sides import Found, Sides
 from golden.trace.trace import Call, Process
 
 NONE = "none"
@@ -57,9 +58,10 @@ class CallChange(Divergence):
         return [f"{rank}, call {self.index} of other ranks {when}: {self.left}{what[self.change]}"]
 
 
-def compare_calls(left: Process, right: Process) -> CallChange | None:
+def compare_calls(sides: Sides) -> Found:
     """The first call that is another one, that sends something else, or that receives something else."""
-    return _first(left.name, _paired(left, right))
+    change = _first(sides.left.name, _paired(sides.left, sides.right))
+    return Found([change] if change is not None else [])
 
 
 def _first(

@@ -19,8 +19,8 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs
+from golden.compare.process import compare_process
 from golden.compare.renamed import renamed
-from golden.compare.steps import compare_process
 from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap

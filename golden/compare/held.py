@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from golden.compare.divergence import Rows
+from golden.compare.outcome import Compared
+from golden.compare.sides import Found, Sides
 from golden.trace.held import settings
-from golden.trace.trace import Process
 
 _OLD = "settings at the end and attributes of modules (recorded without them)"
 
 
-def compare_held(left: Process, right: Process) -> tuple[list[Rows], tuple[str, ...]]:
+def compare_held(sides: Sides) -> Found:
     """What differs of all that both sides held, and what could not be compared."""
+    left, right = sides.left, sides.right
     if left.held is None or right.held is None:
-        return [], () if left.held is right.held else (_OLD,)
+        return Found((), Compared(uncompared=() if left.held is right.held else (_OLD,)))
     a, b = settings(left), settings(right)
     found = [
         Rows(f"{title}: {name}".removesuffix(": "), a[title].get(name, "none"), b[title].get(name, "none"))
@@ -23,10 +25,10 @@ def compare_held(left: Process, right: Process) -> tuple[list[Rows], tuple[str, 
         for name in dict.fromkeys([*a[title], *b[title]])
         if a[title].get(name) != b[title].get(name)
     ]
-    return found, alone(a, b)
+    return Found(found, Compared(uncompared=_alone(a, b)))
 
 
-def alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
+def _alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
     """What one side held and the other did not, in words."""
     names = [name for name in dict.fromkeys([*a, *b]) if name not in a or name not in b]
     shown = "; ".join(names[:3]) + (" …" if len(names) > 3 else "")

@@ -22,6 +22,8 @@ from golden.compare.divergence import (
     of_process,
     tensor_lines,
 )
+from golden.compare.outcome import Compared
+from golden.compare.sides import Found, Sides
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
 from golden.trace.trace import Process
@@ -77,26 +79,18 @@ class LivingState(Divergence):
         return [*lines, f"last identical: {self.before.replace(', before', ': before')}"]
 
 
-@dataclass(frozen=True, slots=True)
-class LivingResult:
-    """The first look that differs, how many states were compared, and what could not be."""
+def compare_living(sides: Sides) -> Found:
+    """The first moment at which something that lives differs.
 
-    divergences: tuple[LivingState, ...]
-    compared: int
-    uncompared: tuple[str, ...]
-
-
-def compare_living(left: Process, right: Process, until: int | None = None) -> LivingResult:
-    """Compare what lived in one process on both sides.
-
-    From the step ``until`` on, the sides are not at the same step any more: then only the end is compared.
+    Once the sides are not at the same step any more, only the end is compared.
     """
+    left, right, until = sides.left, sides.right, sides.until
     failed = left.unlooked or right.unlooked
     if failed or not left.looks or not right.looks:
         why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
         if bool(left.looks) != bool(right.looks):
             why = ("modules and own generators (one side was recorded without them)",)
-        return LivingResult((), 0, why)
+        return Found((), Compared(uncompared=why))
     others = {look.name: look for look in right.looks}
     # Those that went at another time were last seen at another time.
     went = [process.looks[-1].gone for process in (left, right)]
@@ -121,7 +115,7 @@ def compare_living(left: Process, right: Process, until: int | None = None) -> L
             )
         before = look.name
     uncompared = (*_unlooked(left, right), *_alone(alone))
-    return LivingResult(tuple(found), compared, uncompared)
+    return Found(found, Compared(living=compared, uncompared=uncompared))
 
 
 def _without(look: Look, labels: Set[str]) -> Look:

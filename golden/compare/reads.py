@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from golden.compare.divergence import END, SHOWN, Divergence, many, number_of, of_process
+from golden.compare.outcome import Compared
+from golden.compare.sides import Found, Sides
 from golden.trace.streams import Stream
-from golden.trace.trace import Process, Site, Step
+from golden.trace.trace import Site
 
-Grouped = Mapping[Stream, Sequence[Step]]
 Reads = Mapping[Site, int] | None
 Values = Mapping[Site, str] | None
 # By which a place is known again that moved: to another line, file, then function.
@@ -106,17 +107,16 @@ def _where(process: str, stream: Stream | None, step: int, number: int | None) -
     return f"before step {step} of {stream.title} (step {number} overall)"
 
 
-def compare_reads(
-    left: Process, right: Process, of_left: Grouped, of_right: Grouped
-) -> tuple[ReadCount | None, int]:
+def compare_reads(sides: Sides) -> Found:
     """The first step before which one side reads more than the other, and how many reads were compared.
 
     Only numbers count: a read that moved to another function is the same read.
     """
+    left, right = sides.left, sides.right
     found: list[ReadCount] = []
     compared = total = 0
-    for stream in (s for s in of_left if s in of_right):
-        for index, (x, y) in enumerate(zip(of_left[stream], of_right[stream], strict=False)):
+    for stream, pairs in sides.streams():
+        for index, (x, y) in enumerate(zip(*pairs, strict=False)):
             total += 1
             compared += sum((x.reads or {}).values())
             if _differ(x.reads, y.reads):
@@ -125,9 +125,11 @@ def compare_reads(
     first = min(found, key=lambda f: f.number or 0, default=None)
     if first is None and _differ(left.reads, right.reads):
         first = _count(left.name, None, 0, None, left.reads, right.reads)
-    if first is None:
-        return None, compared
-    return replace(first, steps=len(found), total=total), compared
+    loaders = max(left.loader_processes, right.loader_processes)
+    counted = left.reads is not None or right.reads is not None
+    unseen = ("what loader processes read to the host",) if loaders and counted else ()
+    told = [] if first is None else [replace(first, steps=len(found), total=total)]
+    return Found(told, Compared(reads=compared, uncompared=unseen))
 
 
 def _differ(left: Reads, right: Reads) -> bool:
@@ -175,18 +177,17 @@ def _cancel(
             b[y] -= both
 
 
-def compare_values(
-    left: Process, right: Process, of_left: Grouped, of_right: Grouped
-) -> tuple[list[ReadValue], tuple[str, ...]]:
+def compare_values(sides: Sides) -> Found:
     """The first reads that differ, if any do, and what could not be compared.
 
     A read that moved to another place is the same read, and one more or less is a difference of numbers.
     """
-    if (left.reads is not None and left.values is None) or (right.reads is not None and right.values is None):
-        return [], ("values that the host reads",)
+    left, right = sides.left, sides.right
+    if any(side.reads is not None and side.values is None for side in (left, right)):
+        return Found((), Compared(uncompared=("values that the host reads",)))
     first: ReadValue | None = None
-    for stream in (s for s in of_left if s in of_right):
-        for index, (x, y) in enumerate(zip(of_left[stream], of_right[stream], strict=False)):
+    for stream, pairs in sides.streams():
+        for index, (x, y) in enumerate(zip(*pairs, strict=False)):
             if first is not None and first.number is not None and x.number >= first.number:
                 break
             changes = value_changes(x.values, y.values)
@@ -195,7 +196,7 @@ def compare_values(
                 break
     if first is None and (changes := value_changes(left.values, right.values)):
         first = ReadValue(left.name, None, 0, None, changes)
-    return ([first] if first is not None else []), ()
+    return Found([first] if first is not None else [])
 
 
 def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:

@@ -10,7 +10,7 @@ from golden.compare.calls import NONE, CallChange
 from golden.compare.compare import different
 from golden.compare.divergence import Divergence
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
-from golden.compare.steps import compare_process
+from golden.compare.process import compare_process
 from golden.trace.trace import KINDS, Call, Process, Step, Trace
 
 

@@ -13,6 +13,7 @@ from golden.compare.divergence import (
     many,
 )
 from golden.compare.events import EventChange
+from golden.compare.final_states import FinalState
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -23,7 +24,6 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.reads import ReadCount
-from golden.compare.steps import FinalState
 
 MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"

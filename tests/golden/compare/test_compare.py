@@ -15,10 +15,11 @@ from golden.compare.align import StepCount
 from golden.compare.compare import different
 from golden.compare.divergence import Divergence, KindChange
 from golden.compare.events import EventChange, compare_events
+from golden.compare.final_states import FinalState
 from golden.compare.living import LivingState, ModuleChange
 from golden.compare.outcome import Compared
 from golden.compare.outputs import OutputChange
-from golden.compare.steps import FinalState, StepDivergence
+from golden.compare.steps import StepDivergence
 from golden.compare.values import distance
 from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps

@@ -11,7 +11,8 @@ import pytest
 from golden.compare import Different, compare
 from golden.compare.align import StepCount
 from golden.compare.events import EventChange
-from golden.compare.steps import RandomState, StepDivergence
+from golden.compare.random_states import RandomState
+from golden.compare.steps import StepDivergence
 from golden.report.text import describe
 from golden.trace.events import Event
 from golden.trace.trace import load_trace

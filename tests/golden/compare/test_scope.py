@@ -11,8 +11,8 @@ import pytest
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.divergence import Rows
 from golden.compare.events import EventChange
+from golden.compare.random_states import RandomState
 from golden.compare.scope import Scope, compare_within
-from golden.compare.steps import RandomState
 from golden.trace.trace import Trace, load_trace
 from tests.golden.traces import write_trace
 

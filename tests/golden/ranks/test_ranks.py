@@ -13,10 +13,10 @@ from typing import Literal
 import pytest
 
 from golden.compare import Different, Identical, NotComparable, compare
+from golden.compare.final_states import FinalState
 from golden.compare.outcome import Compared
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import Scope, compare_within
-from golden.compare.steps import FinalState
 from golden.record import find_run, record_run
 from golden.report.build import build
 from golden.report.headlines import verdict_line

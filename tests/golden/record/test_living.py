@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from golden.compare import Different, Identical, compare
 from golden.compare.living import LivingState, compare_living, paired
+from golden.compare.sides import sides
 from golden.record.occasions import is_due
 from golden.trace.trace import Trace
 from tests.golden.project import Project
@@ -156,14 +157,14 @@ def test_what_went_just_before_the_end_is_not_what_the_other_side_has_then(
     assert "Sequential#1" in {module.label for module in process.looks[-2].modules}
     changed = tuple(replace(m, training="0") if m.label == "Sequential#1" else m for m in last.modules)
     later = replace(process, looks=(*process.looks[:-1], replace(last, modules=changed)))
-    assert compare_living(process, later).divergences
+    assert compare_living(sides(process, later)).divergences
     # It goes with the function that made it; if the other side keeps it, that is what it is at the end, and
     # if it went earlier there, that is what it was then.
     assert "Sequential#1" in last.gone
     others = {label: look for label, look in last.gone.items() if label != "Sequential#1"}
     for gone in (others, {**others, "Sequential#1": process.looks[0].name}):
         there = replace(last, modules=changed, gone=gone)
-        found = compare_living(process, replace(process, looks=(*process.looks[:-1], there)))
+        found = compare_living(sides(process, replace(process, looks=(*process.looks[:-1], there))))
         assert (found.divergences, found.uncompared[-1]) == ((), "what lived on one side only (Sequential#1)")
 
 

@@ -1,0 +1,98 @@
+"""What optimizers and their models ended with, tensor by tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from golden.compare.divergence import END, Divergence, KindChange, TensorChange, kind_text, tensor_lines
+from golden.compare.outcome import Compared
+from golden.compare.renamed import with_names
+from golden.compare.sides import Found, Sides
+from golden.compare.values import distance, load_tensors, same_files, ulps_apart
+from golden.trace.streams import Stream, final_streams
+from golden.trace.tolerance import find
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState(Divergence):
+    """The state that an optimizer and its models ended with differs."""
+
+    title = "final state"
+
+    stream: Stream
+    kinds: tuple[KindChange, ...]
+
+    def order(self) -> tuple[float, float, float]:
+        return (END, END, 8)
+
+    def origin(self) -> tuple[str, tuple[float, float]]:
+        return self.stream.process, (END, END)
+
+    def say(self) -> list[str]:
+        head = f"final state of {self.stream.title}: {kind_text(self.kinds[0])}"
+        return [head, *tensor_lines(self.kinds)]
+
+
+def compare_final_states(sides: Sides) -> Found:
+    """The final states that differ, beyond their tolerance."""
+    left, right = sides.whole
+    files_left, files_right = final_streams(left), final_streams(right)
+    compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))
+    found: list[FinalState] = []
+    for key in dict.fromkeys([*files_left, *files_right]):
+        stream = key[0]
+        if key not in files_left or key not in files_right:
+            side = "base" if key not in files_left else "head"
+            note = TensorChange("(all)", None, f"no final state in {side}")
+            found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
+            continue
+        x_file, y_file = left.finals[files_left[key]], right.finals[files_right[key]]
+        if isinstance(x_file, str) or isinstance(y_file, str):
+            if x_file != y_file:
+                found.append(FinalState(stream, (KindChange("whole", 0, ()),)))
+            continue
+        same = same_files(x_file, y_file)
+        if same is not None:
+            compared += Compared(tensors=same[0], bytes=same[1])
+            continue
+        a, b = load_tensors(x_file), load_tensors(y_file)
+        kinds = []
+        for kind in dict.fromkeys([*a, *b]):
+            x, y = a.get(kind, {}), b.get(kind, {})
+            y = {with_names(name, right.classes): tensor for name, tensor in y.items()}
+            compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
+            changes = _value_changes(kind, x, y, sides)
+            if changes:
+                kinds.append(KindChange(kind, len(x.keys() | y.keys()), tuple(changes)))
+        if kinds:
+            found.append(FinalState(stream, tuple(kinds)))
+    return Found(found, compared)
+
+
+def _value_changes(
+    kind: str,
+    a: Mapping[str, torch.Tensor],
+    b: Mapping[str, torch.Tensor],
+    sides: Sides,
+) -> list[TensorChange]:
+    changes = []
+    for name in dict.fromkeys([*a, *b]):
+        if name not in a or name not in b:
+            changes.append(TensorChange(name, None, f"absent in {'base' if name not in a else 'head'}"))
+        elif a[name].dtype != b[name].dtype or a[name].shape != b[name].shape:
+            x, y = a[name], b[name]
+            note = f"{str(x.dtype)[6:]}{list(x.shape)} -> {str(y.dtype)[6:]}{list(y.shape)}"
+            changes.append(TensorChange(name, None, note))
+        else:
+            apart = distance(a[name], b[name])
+            allowed = find(sides.tolerances, kind, name)
+            if apart is not None and not (
+                allowed and sides.account.passes(allowed, ulps_apart(a[name], b[name]))
+            ):
+                changes.append(TensorChange(name, apart))
+    return changes

@@ -1,0 +1,73 @@
+"""Compare one process on both sides: all kinds of things that are observed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from golden.compare.align import StepCount
+from golden.compare.calls import compare_calls
+from golden.compare.divergence import Divergence
+from golden.compare.final_states import compare_final_states
+from golden.compare.held import compare_held
+from golden.compare.living import compare_living
+from golden.compare.outcome import Compared
+from golden.compare.random_states import compare_random_states
+from golden.compare.reads import compare_reads, compare_values
+from golden.compare.sides import Found, Sides, sides
+from golden.compare.steps import StepDivergence, compare_steps
+from golden.compare.tolerance import Account
+from golden.trace.moments import Moment
+from golden.trace.streams import Stream, by_stream
+from golden.trace.tolerance import Tolerance
+from golden.trace.trace import Process
+
+KINDS: tuple[Callable[[Sides], Found], ...] = (
+    compare_steps,
+    compare_random_states,
+    compare_calls,
+    compare_reads,
+    compare_values,
+    compare_living,
+    compare_held,
+    compare_final_states,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """What comparing one process found; ``moment_of`` dates the right side by the left one's."""
+
+    compared: Compared
+    divergences: tuple[Divergence, ...]
+    steps_of: Mapping[Stream, tuple[int, int | None]]
+    moment_of: Callable[[Moment], Moment]
+
+
+def compare_process(
+    left: Process, right: Process, tolerances: Sequence[Tolerance] = (), account: Account | None = None
+) -> ProcessResult:
+    """Compare all kinds of one process on both sides; ``tolerances`` are of the final state."""
+    both = sides(left, right, tolerances, account)
+    unread = list(dict.fromkeys([*left.unread, *right.unread]))
+    shown = ", ".join(unread[:3]) + (" …" if len(unread) > 3 else "")
+    compared = Compared(
+        uncompared=(f"what can't be read ({shown})",) if unread else (),
+        places=((right.name, right.place),) if right.place else (),
+    )
+    divergences: list[Divergence] = []
+    for kind in KINDS:
+        found = kind(both)
+        compared += found.compared
+        divergences += found.divergences
+    taken = {stream: len(steps) for stream, steps in (by_stream(left) | by_stream(right)).items()}
+    steps_of: dict[Stream, tuple[int, int | None]] = {
+        stream: (count, None) for stream, count in taken.items()
+    }
+    for each in divergences:
+        if isinstance(each, StepDivergence | StepCount):
+            total, first = steps_of[each.stream]
+            if isinstance(each, StepCount):
+                total = max(each.left, each.right)
+            steps_of[each.stream] = (total, each.step if first is None else min(first, each.step))
+    return ProcessResult(compared, tuple(divergences), steps_of, both.aligned.on_the_left)
