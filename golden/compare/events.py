@@ -6,15 +6,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from golden.compare.divergence import END, SHOWN, Divergence, FieldChange, field_text
+from golden.compare.sequences import gaps, pairs
 from golden.trace.events import Event
 from golden.trace.moments import Moment, later
 from golden.trace.numbers import ulps
 
-# SequenceMatcher is quadratic in the worst case; longer gaps are matched position by position.
 _ALIGN_AT_MOST = 4000
 _FIELDS_SHOWN = 3
 
@@ -129,44 +128,12 @@ def compare_events_by_env(left: Sequence[Event], right: Sequence[Event]) -> list
 def _pairs(
     a: Sequence[str], b: Sequence[str], left: Sequence[Event], right: Sequence[Event]
 ) -> Iterator[tuple[int | None, int | None]]:
-    start = 0
-    shortest = min(len(a), len(b))
-    while start < shortest and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and a[len(a) - 1 - end] == b[len(b) - 1 - end]:
-        end += 1
-    stop_a, stop_b = len(a) - end, len(b) - end
-    # Equal lines anchor the alignment; between anchors, events of the same kind and env belong together.
-    for low_a, high_a, low_b, high_b in _gaps(a, b, (start, stop_a), (start, stop_b)):
+    """Equal lines anchor the alignment; between anchors, events of the same kind and env belong together."""
+    for low_a, high_a, low_b, high_b in gaps(a, b, _ALIGN_AT_MOST):
         keys_a = [f"{e.kind}\0{e.env}" for e in left[low_a:high_a]]
         keys_b = [f"{e.kind}\0{e.env}" for e in right[low_b:high_b]]
-        x = y = 0
-        for block in _blocks(keys_a, keys_b):
-            yield from ((low_a + i, None) for i in range(x, block[0]))
-            yield from ((None, low_b + j) for j in range(y, block[1]))
-            yield from ((low_a + block[0] + k, low_b + block[1] + k) for k in range(block[2]))
-            x, y = block[0] + block[2], block[1] + block[2]
-
-
-def _gaps(
-    a: Sequence[str], b: Sequence[str], span_a: tuple[int, int], span_b: tuple[int, int]
-) -> Iterator[tuple[int, int, int, int]]:
-    low_a, low_b = span_a[0], span_b[0]
-    for i, j, size in _blocks(a[span_a[0] : span_a[1]], b[span_b[0] : span_b[1]]):
-        high_a, high_b = span_a[0] + i, span_b[0] + j
-        if high_a > low_a or high_b > low_b:
-            yield low_a, high_a, low_b, high_b
-        low_a, low_b = high_a + size, high_b + size
-
-
-def _blocks(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, int]]:
-    if max(len(a), len(b)) > _ALIGN_AT_MOST:
-        size = min(len(a), len(b))
-        equal = [(i, i, 1) for i in range(size) if a[i] == b[i]]
-        return [*equal, (len(a), len(b), 0)]
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    return [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
+        for i, j in pairs(keys_a, keys_b, _ALIGN_AT_MOST):
+            yield None if i is None else low_a + i, None if j is None else low_b + j
 
 
 def _moves(

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
+
+from golden.compare.sequences import blocks
 
 _ALIGN_AT_MOST = 20_000
 
@@ -123,12 +124,4 @@ def _value(a: Line, b: Line, name: str) -> LineChange:
 
 def _blocks(left: Sequence[Line], right: Sequence[Line]) -> list[tuple[int, int, int]]:
     a, b = ([f"{line.function}\0{line.text}" for line in side] for side in (left, right))
-    same = 0
-    while same < min(len(a), len(b)) and a[same] == b[same]:
-        same += 1
-    rest_a, rest_b = a[same:], b[same:]
-    if max(len(rest_a), len(rest_b)) > _ALIGN_AT_MOST:
-        rest_a, rest_b = rest_a[:_ALIGN_AT_MOST], rest_b[:_ALIGN_AT_MOST]
-    matcher = SequenceMatcher(None, rest_a, rest_b, autojunk=False)
-    rest = [(same + m.a, same + m.b, m.size) for m in matcher.get_matching_blocks()]
-    return [(0, 0, same), *rest]
+    return blocks(a, b, _ALIGN_AT_MOST)

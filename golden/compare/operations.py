@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
+
+from golden.compare.sequences import pairs
 
 _ALIGN_AT_MOST = 20_000
 
@@ -60,7 +61,8 @@ def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
     known_right: set[str] = set()
     odd: Located | None = None
     compared = 0
-    for i, j in _aligned(left, right):
+    a_forms, b_forms = list(map(_form, left)), list(map(_form, right))
+    for i, j in pairs(a_forms, b_forms, _ALIGN_AT_MOST):
         a, b = left[i] if i is not None else None, right[j] if j is not None else None
         compared += 1
         if a is None or b is None:
@@ -86,17 +88,5 @@ def _random(operation: Operation) -> bool:
     return False if operation.inputs else any(w in operation.name for w in ("rand", "bernoulli", "normal"))
 
 
-def _aligned(left: Sequence[Operation], right: Sequence[Operation]) -> list[tuple[int | None, int | None]]:
-    a = [f"{op.name}\0{op.where}\0{len(op.inputs)}" for op in left]
-    b = [f"{op.name}\0{op.where}\0{len(op.inputs)}" for op in right]
-    if a == b or max(len(a), len(b)) > _ALIGN_AT_MOST:
-        size = min(len(a), len(b))
-        return [(i, i) for i in range(size)]
-    pairs: list[tuple[int | None, int | None]] = []
-    x = y = 0
-    for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
-        pairs += [(i, None) for i in range(x, block.a)]
-        pairs += [(None, j) for j in range(y, block.b)]
-        pairs += [(block.a + k, block.b + k) for k in range(block.size)]
-        x, y = block.a + block.size, block.b + block.size
-    return pairs
+def _form(operation: Operation) -> str:
+    return f"{operation.name}\0{operation.where}\0{len(operation.inputs)}"
