@@ -33,6 +33,7 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     told = headline(found).partition(": ")[2]
     if found.share >= wanted.at_least:
         return Passed(told)
-    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in found.missed)
+    missed = (each.mistake for each in found.missed)
+    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in missed)
     kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
     return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from golden.power.mistakes import Mistake
 from golden.power.plan import NothingChanged, Plan, Request, make_plan
-from golden.power.result import Planted, Power, RunTold, told
+from golden.power.result import Planted, Power, RunTold
 from golden.power.text import planted_line
 from golden.power.trees import Trees, copies
 from golden.power.trial import plant
@@ -63,7 +63,7 @@ def _carry_out(plan: Plan, trees: Trees, *, out: Path, each: Callable[[int, Plan
         runs = sorted((plan.references[name] for name in mistake.runs), key=lambda each: each.seconds)
         with trees.lent() as tree:
             answers = plant(mistake, runs, tree, out=out / "planted")
-        return told(mistake, answers)
+        return Planted(mistake, answers)
 
     found: dict[str, Planted] = {}
     with ThreadPoolExecutor(max_workers=plan.workers) as pool:
@@ -71,7 +71,7 @@ def _carry_out(plan: Plan, trees: Trees, *, out: Path, each: Callable[[int, Plan
         try:
             for future in as_completed(going):
                 if (planted := future.result()) is not None:
-                    found[planted.name] = planted
+                    found[planted.mistake.name] = planted
                     each(len(found), planted)
         finally:
             for future in going:

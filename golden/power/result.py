@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from golden.check.fixtures import write_whole
 from golden.power.mistakes import Mistake
@@ -20,37 +18,11 @@ FILE = "mutants.json"
 _Z = 1.959963984540054
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One mistake, and what the runs said in their order, up to the first that noticed."""
 
-
-class Planted(_Table):
-    """One mistake and what the runs said, in the order in which they were asked.
-
-    Attributes:
-        name: stays when the lines above it move.
-        path: its file.
-        first: the first line of its statement.
-        last: the last one.
-        line: where in it.
-        scope: the function that it stands in.
-        operator: the kind of mistake.
-        before: the statement as it is.
-        after: the statement with the mistake.
-        runs: the golden runs that execute it.
-        answers: what they said, up to the first that noticed.
-    """
-
-    name: str
-    path: str
-    first: int
-    last: int
-    line: int
-    scope: str
-    operator: str
-    before: str
-    after: str
-    runs: tuple[str, ...]
+    mistake: Mistake
     answers: tuple[Answer, ...]
 
     @property
@@ -63,8 +35,15 @@ class Planted(_Table):
         """Whether it is known: a run noticed, or all of them came to their end."""
         return self.noticed or all(answer.how == "survived" for answer in self.answers)
 
+    def as_table(self) -> dict[str, object]:
+        """It as JSON: where it was, what it was, what the runs said."""
+        names = ("name", "path", "first", "last", "line", "scope", "operator", "before", "after", "runs")
+        answers = [answer.model_dump() for answer in self.answers]
+        return {**{name: getattr(self.mistake, name) for name in names}, "answers": answers}
 
-class RunTold(_Table):
+
+@dataclass(frozen=True, slots=True)
+class RunTold:
     """One golden run.
 
     Attributes:
@@ -87,11 +66,11 @@ class ToldBy:
     how: str
 
 
-class Power(_Table):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
     """What the runs notice of the mistakes that were planted.
 
     Attributes:
-        format: of this document.
         base: the git ref whose changes count; null for whole files.
         possible: how many mistakes can be planted on lines that the runs execute.
         unreached: how many only on lines that none executes.
@@ -102,7 +81,6 @@ class Power(_Table):
         planted: what was tried.
     """
 
-    format: Literal[1] = 1
     base: str | None
     possible: int
     unreached: int
@@ -126,7 +104,7 @@ class Power(_Table):
     def missed(self) -> tuple[Planted, ...]:
         """Those that were not, by file and line."""
         missed = (each for each in self.judged if not each.noticed)
-        return tuple(sorted(missed, key=lambda each: (each.path, each.line)))
+        return tuple(sorted(missed, key=lambda each: (each.mistake.path, each.mistake.line)))
 
     def told_by(self, run: str) -> ToldBy:
         """What a run said to those that count and that it was asked about."""
@@ -146,12 +124,6 @@ class Power(_Table):
         return self.possible == self.equivalent + len(self.judged)
 
 
-def told(mistake: Mistake, answers: Sequence[Answer]) -> Planted:
-    """A mistake with what the runs said."""
-    names = ("name", "path", "first", "last", "line", "scope", "operator", "before", "after", "runs")
-    return Planted(**{name: getattr(mistake, name) for name in names}, answers=tuple(answers))
-
-
 def interval(noticed: int, tried: int) -> tuple[float, float]:
     """Between which shares the one of all lies, at 95 % (E. B. Wilson, JASA 22, 1927)."""
     share, square = noticed / tried, _Z * _Z
@@ -162,4 +134,6 @@ def interval(noticed: int, tried: int) -> tuple[float, float]:
 
 def write(path: Path, power: Power) -> None:
     """Write a result, whole or not at all."""
-    write_whole(path, power.model_dump_json(indent=1) + "\n")
+    table = dataclasses.asdict(dataclasses.replace(power, planted=()))
+    table = {"format": 1, **table, "planted": [planted.as_table() for planted in power.planted]}
+    write_whole(path, json.dumps(table, indent=1) + "\n")

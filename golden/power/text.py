@@ -55,12 +55,12 @@ def planted_line(number: int, planned: int, planted: Planted) -> str:
     """How one came out, for the one who waits."""
     last = planted.answers[-1]
     how = last.how if not planted.noticed else f"killed by {last.run}"
-    return f"[{number}/{planned}] {how}: {place(planted)} {planted.operator}"
+    return f"[{number}/{planned}] {how}: {place(planted)} {planted.mistake.operator}"
 
 
 def place(planted: Planted) -> str:
     """Where it was planted."""
-    return f"{planted.path}:{planted.line}"
+    return f"{planted.mistake.path}:{planted.mistake.line}"
 
 
 def headline(power: Power) -> str:
@@ -100,10 +100,11 @@ def result_lines(power: Power) -> Iterator[str]:
     if missed:
         yield "survived:"
     for planted in missed[:_MOST]:
-        where = f" in {planted.scope}" if planted.scope else ""
-        yield f"  {place(planted)}{where}: {planted.operator}; {', '.join(planted.runs)} ran it"
-        yield f"    - {_short(planted.before)}"
-        yield f"    + {_short(planted.after)}"
+        made = planted.mistake
+        where = f" in {made.scope}" if made.scope else ""
+        yield f"  {place(planted)}{where}: {made.operator}; {', '.join(made.runs)} ran it"
+        yield f"    - {_short(made.before)}"
+        yield f"    + {_short(made.after)}"
     if len(missed) > _MOST:
         yield f"  {len(missed) - _MOST} more"
     for planted in power.planted:

@@ -18,9 +18,8 @@ from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.divergence import Divergence
 from golden.compare.events import EventChange
 from golden.power.reference import Reference
-from golden.power.result import Planted, told
 from golden.power.trees import Tree, Trees
-from golden.power.trial import How, plant
+from golden.power.trial import Answer, How, plant
 from golden.reach.reached import Reached
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
@@ -76,24 +75,24 @@ class Laboratory:
         self._file = folder / f"planted-{self._state}.jsonl"
         self._lock = threading.Lock()
         lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
-        self._kept = {planted.name: planted for planted in map(Planted.model_validate_json, lines)}
+        self._kept = {name: Answer.model_validate(last) for name, last in map(json.loads, lines)}
 
     def known(self, mutation: Mutation) -> Trial | None:
         """The trial of a change, if it was tried on the trainer and the runs as they are."""
-        planted = self._kept.get(mutation.mistake(REPOSITORY).name)
-        return None if planted is None else _trial(mutation, planted)
+        last = self._kept.get(mutation.mistake(REPOSITORY).name)
+        return None if last is None else _trial(mutation, last)
 
     def try_out(self, mutation: Mutation) -> Trial:
         """Run the change through the run that is to catch it and, if that fails, through all others."""
         mistake = mutation.mistake(REPOSITORY)
         runs = map(self.reference, mistake.runs)
         with self._trees.lent() as tree, tempfile.TemporaryDirectory(prefix="mutation-") as out:
-            planted = told(mistake, plant(mistake, runs, tree, out=Path(out), judge=_located))
+            last = plant(mistake, runs, tree, out=Path(out), judge=_located)[-1]
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(planted.model_dump_json() + "\n")
-        return _trial(mutation, planted)
+                file.write(json.dumps([mistake.name, last.model_dump()]) + "\n")
+        return _trial(mutation, last)
 
     def reference(self, name: str) -> Reference:
         """A run of the unchanged trainer, recorded once."""
@@ -114,11 +113,10 @@ def _located(reference: Reference, tree: Tree, *, out: Path) -> tuple[How, str]:
                 found = _judge_property(run, prop, recordings)
     except GoldenError as error:
         return "crashed", str(error)
-    return (found.caught or "not noticed"), json.dumps(dataclasses.asdict(found))
+    return (found.caught or "survived"), json.dumps(dataclasses.asdict(found))
 
 
-def _trial(mutation: Mutation, planted: Planted) -> Trial:
-    last = planted.answers[-1]
+def _trial(mutation: Mutation, last: Answer) -> Trial:
     if last.how == "crashed":
         return Trial(mutation.name, "crashed", last.run, last.what)
     return dataclasses.replace(Trial(**json.loads(last.what)), name=mutation.name)
