@@ -25,7 +25,7 @@ from golden.report.pairs import trace_pairs
 from golden.report.text import gaps
 from golden.suites import ab_command, verify_command
 from golden.trace.errors import ExitCode, UnusableInput, worst
-from golden.trace.trace import Trace, load_trace
+from golden.trace.trace import load_trace
 from golden.versions import text_of
 
 
@@ -69,46 +69,38 @@ def record(
     With a command after --, run that: golden record -o before -- python train.py --steps 20
     """
     program = given(root=root, data=data, names=names)
-    if program is not None:
-        return _record_program(*program, data=data, out=out, renew=renew)
-    if not names:
+    if not names and program is None:
         raise UnusableInput("name a run, or give a command: golden record -o DIR -- python train.py")
-    root = root or find_root(Path.cwd())
-    runs = [find_run(name, root) for name in names]
+    if program is not None:
+        runs, root = [program[0]], program[1]
+    else:
+        root = root or find_root(Path.cwd())
+        runs = [find_run(name, root) for name in names]
     if renew:
+        if program is not None:
+            raise UnusableInput(
+                "a command has no golden; make a run file of it with `golden init NAME -- COMMAND`"
+            )
         refuse_under_ci()
         if data:
             raise UnusableInput("--update records a run as it stands: leave out --data")
         return _update(runs, root, out)
     if out is None:
-        raise UnusableInput("say where the trace goes with -o OUT, or renew the golden with --update")
+        raise UnusableInput("say where the trace goes with -o DIR, or renew a golden with --update")
     for run in runs:
         progress.say(f"{run.name}: running")
-        trace = record_run(run, root=root, out=out / run.name, data=run.data_folder(data), label=run.name)
-        click.echo(_recorded(run, trace))
-    return ExitCode.IDENTICAL
-
-
-def _recorded(run: Run, trace: Trace) -> str:
-    steps = sum(len(p.steps) for p in trace.processes)
-    amounts = f"{many(len(trace.events), 'event')}, {many(steps, 'optimizer step')}"
-    return f"{run.name}: {amounts} -> {trace.folder}"
-
-
-def _record_program(run: Run, root: Path, *, data: Path | None, out: Path | None, renew: bool) -> int:
-    if renew:
-        raise UnusableInput(
-            "a command has no golden; make a run file of it with `golden init NAME -- COMMAND`"
-        )
-    if out is None:
-        raise UnusableInput("say where the trace goes with -o DIR")
-    progress.say(f"{run.name}: running")
-    trace = record_run(run, root=root, out=out, data=folder_of_program(run, data), label=str(out))
-    click.echo(_recorded(run, trace))
-    for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
-        click.echo(line)
-    click.echo(f"compare it with another one: golden diff {out} OTHER")
-    click.echo(keep_line(data))
+        folder = out / run.name if program is None else out
+        folder_of_data = run.data_folder(data) if program is None else folder_of_program(run, data)
+        label = run.name if program is None else str(out)
+        trace = record_run(run, root=root, out=folder, data=folder_of_data, label=label)
+        steps = sum(len(p.steps) for p in trace.processes)
+        amounts = f"{many(len(trace.events), 'event')}, {many(steps, 'optimizer step')}"
+        click.echo(f"{run.name}: {amounts} -> {trace.folder}")
+        if program is not None:
+            for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
+                click.echo(line)
+            click.echo(f"compare it with another one: golden diff {out} OTHER")
+            click.echo(keep_line(data))
     return ExitCode.IDENTICAL
 
 
