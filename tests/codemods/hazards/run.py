@@ -84,19 +84,6 @@ class _Answer:
     stderr: str
 
 
-def lacks_option(case: Case, tool: Tool) -> str | None:
-    """Return the first option of the case's arguments that the tool does not have."""
-    asked = [word for word in case.arguments if word.startswith("--")]
-    return next((word for word in asked if word not in _options(tool)), None)
-
-
-@functools.cache
-def _options(tool: Tool) -> frozenset[str]:
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        tool(["--help"])
-    return frozenset(out.getvalue().replace(",", " ").split())
-
-
 def run_case(case: Case, tool: Tool) -> Outcome:
     """Return what became of `case`: the original and the result are run, and its expectations are judged."""
     original = case.programs["orig"]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from codemods.extract import main
 from tests.codemods.hazards.corpus import Case, load
-from tests.codemods.hazards.run import Kept, lacks_option, observe, run_case
+from tests.codemods.hazards.run import Kept, observe, run_case
 
 CASES = load()
 HAZARDS = {"A": 30, "B": 29, "C": 13, "D": 42}
@@ -48,23 +49,18 @@ def test_the_sound_rewrite_behaves_like_the_original(case: Case) -> None:
 
 @pytest.mark.parametrize("case", runnable(list(CASES)))
 def test_the_tool_is_right(case: Case) -> None:
-    extract = pytest.importorskip("codemods.extract", reason="the tool is not there yet")
-    if option := lacks_option(case, extract.main):
-        pytest.skip(f"the tool has no {option} yet")
-    outcome = run_case(case, extract.main)
+    outcome = run_case(case, main)
     assert isinstance(outcome, Kept), outcome
 
 
 def test_every_code_of_the_corpus_is_explained() -> None:
-    extract = pytest.importorskip("codemods.extract", reason="the tool is not there yet")
     for code in sorted({code for case in CASES for expected in case.expectations for code in expected.codes}):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            assert extract.main(["--explain", code]) == 0, code
+            assert main(["--explain", code]) == 0, code
         assert out.getvalue().strip(), code
 
 
 def test_the_command_line_is_the_same_program(tmp_path: Path) -> None:
-    pytest.importorskip("codemods.extract", reason="the tool is not there yet")
     source = "def outer(n):\n    def h(x): return x + n\n    return h(1)\nprint(outer(2))\n"
     (tmp_path / "main.py").write_text(source, encoding="utf-8")
     command = [sys.executable, "-m", "codemods.extract", "main.py", "--write"]
