@@ -34,7 +34,7 @@ from codemods.program.texts import loads_any
 from codemods.program.words import words
 
 T = TypeVar("T")
-Mark = Literal["annotations", "checked", "derived", "doctest", "module", "pickles", "reloads"]
+Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "reloads"]
 
 # By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.
 _MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
@@ -45,7 +45,6 @@ _MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
             rb"|pydantic|cattrs|dacite|jsonargparse|msgspec|omegaconf|hydra|simple_parsing|typer|tyro)\b"
         ),
     ),
-    "checked": ("may check annotations", re.compile(rb"\b(beartype|jaxtyping|typeguard)\b")),
     "derived": (
         "may see what derives from a class",
         re.compile(
@@ -70,6 +69,7 @@ _MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
     ),
 }
 
+_CHECKERS = (b"beartype", b"jaxtyping", b"typeguard")
 _LISTS = words("dir vars getmembers getmembers_static getclosurevars getsource getsourcelines")
 _BY_NAME = words("delattr getattr hasattr setattr")
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
@@ -253,7 +253,7 @@ class Surroundings:
     @cached_property
     def checks_annotations(self) -> bool:
         """Whether the project may check the annotations of all its functions when it runs."""
-        return self.marked_anywhere("checked") is not None
+        return any(word in data for _, data in self.files() for word in _CHECKERS)
 
     def replacing(self, names: Collection[str], paths: Iterable[str] = ()) -> Look | None:
         """A place that replaces one of some names of the module, or names that only a run tells; or by its
@@ -270,7 +270,8 @@ class Surroundings:
         for dotted in paths:
             pattern = _replaced(dotted)
             for path, data in ((self.path, self._own_data), *self.files()):
-                if (found := pattern.search(data)) is not None:
+                found = pattern.search(data) if dotted.rpartition(".")[2].encode() in data else None
+                if found is not None:
                     line = data.count(b"\n", 0, found.start()) + 1
                     return Look(shown_path(path, self.root), line, f"may replace {dotted}")
         return None
