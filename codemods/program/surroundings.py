@@ -303,10 +303,11 @@ class Surroundings:
 def _replaced(dotted: str) -> re.Pattern[bytes]:
     """Assignments of attributes that are called like the last name of a path, and calls that may patch it."""
     top, _, name = dotted.rpartition(".")
-    base = rb"\bbuiltins" if top == "builtins" else b""
+    base = rb"builtins" if top == "builtins" else rb"[\w.]+"
     word = re.escape(name.encode())
-    patched = rb"(patch|attr|item)[\w.]*\([^\n]*['\".]%b['\"]" % word
-    return re.compile(rb"%b\.%b\s*=(?!=)|\bdel\b.*\.%b\b|%b" % (base, word, word, patched))
+    stored = rb"^\s*(%b\.%b\s*=(?!=)|del\b.*\.%b\b)" % (base, word, word)
+    patched = rb"(patch[\w.]*|(set|del)(attr|item))\s*\([^\n]*['\".]%b['\"]" % word
+    return re.compile(stored + rb"|" + patched, re.MULTILINE)
 
 
 def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
