@@ -14,11 +14,9 @@ from codemods.plans.request import Outcome, Request, annotations_of
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Need
-from codemods.rewrites.lift.claims import lifted_claims
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.lift.transform import Lift
-from codemods.rewrites.naming import FileNames, Names
-from codemods.rewrites.objects.classes import Met, find_imports
+from codemods.rewrites.naming import FileNames, Met, Names, find_imports
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
@@ -93,7 +91,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
         first = min(helper.top.lineno for helper in decision.lifted)
         lift.program.insert(*imports_above(source, source.newline.join(missing), first))
     text = lift.text()
-    claims = lifted_claims(decision, names, {})
+    claims = lift.claims({})
     prove_lift(analysis.tree, claims, reread(text, source.path, source), (), None, missing)
     return {request.site.layout.rest: text} if decision.lifted else {}
 
@@ -113,9 +111,9 @@ def _stated(
     if not bare:
         return found, ()
     roots = [helper.top for helper in decision.lifted]
-    imported = find_imports(analysis, roots, ["typing.Any"], taken, met)
-    anything = annotations.written(Annotation(ast.Name(imported.names["Any"], ast.Load())))
-    return found | dict.fromkeys(bare, anything), imported.added
+    known, missing = find_imports(analysis, roots, ["typing.Any"], taken, met)
+    anything = annotations.written(Annotation(ast.Name(known["Any"], ast.Load())))
+    return found | dict.fromkeys(bare, anything), missing
 
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
@@ -137,7 +135,7 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
         there = target.made([lift.function(h) for h in target.helpers])
         files[target.path] = there.text
         made.append(Module(target.module, there))
-    claims = lifted_claims(decision, names, {h: target.module for target in targets for h in target.helpers})
+    claims = lift.claims({h: target.module for target in targets for h in target.helpers})
     prove_lift(analysis.tree, claims, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]

@@ -23,7 +23,6 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, Parts, loop_statement
 from codemods.program.source import Source
-from codemods.rewrites.loop.claims import method_claim
 from codemods.rewrites.loop.groups import field_of, groups_of
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop
 from codemods.rewrites.loop.transform import Loop as Taken
@@ -132,8 +131,8 @@ class _Writer:
             taken = Taken(self.parts, self.package)
             rest = self._rest(taken, decision)
             target = self._target(taken, decision)
-            claim = method_claim(
-                decision, self.target.module, self.loop.class_, self.loop.method, self.groups, self.site.home
+            claim = decision.claim(
+                self.target.module, self.loop.class_, self.loop.method, self.groups, self.site.home
             )
             left = reread(rest, self.source.path, self.source)
             prove_loop(self.analysis.tree, claim, left, target, self.package)

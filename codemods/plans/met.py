@@ -30,7 +30,7 @@ from codemods.program.repository import (
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
-from codemods.rewrites.objects.classes import Met
+from codemods.rewrites.naming import Met
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from codemods.equal.code import NotProven
-from codemods.equal.objects import prove_objects
+from codemods.equal.objects import Known, prove_objects
 from codemods.equal.wrapper import prove_wrappers
 from codemods.plans.met import names_met
 from codemods.plans.prepared import Found, Prepared, Rewritten, prepare
@@ -19,14 +19,14 @@ from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.source import parse_source
 from codemods.rewrites.lift.decision import decide
-from codemods.rewrites.naming import FileNames
+from codemods.rewrites.naming import FileNames, Met, find_imports
 from codemods.rewrites.objects.cell import find_boxes
-from codemods.rewrites.objects.classes import Kept, Met, class_names, find_imports, kept_claims
+from codemods.rewrites.objects.classes import Kept, class_names, kept_claims
 from codemods.rewrites.objects.context import collect, late
 from codemods.rewrites.objects.transform import Annotate, keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
-from codemods.rewrites.rules import RESIDUAL_CHECKS
 from codemods.rewrites.rules.assumptions import nothing_looks
+from codemods.rewrites.rules.wrapper import RESIDUAL_CHECKS
 from codemods.rewrites.wrapper.transform import split_helpers
 
 
@@ -100,7 +100,7 @@ def _rewritten(
     named = [(kept, class_names(analysis, kept.outer, kind, stems, taken)) for kept in objects]
     later = ["dataclasses.field"] if any(kept.later for kept in objects) else []
     paths = ["dataclasses.dataclass", *later, "typing.Any"]
-    imported = find_imports(analysis, [kept.root for kept in objects], paths, taken, met)
+    imported = Known(*find_imports(analysis, [kept.root for kept in objects], paths, taken, met))
     prepared = prepare(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
     made = prepared.analysis.tree
     prove_objects(analysis.tree, made, kept_claims(named), imported)

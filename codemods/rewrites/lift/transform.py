@@ -9,6 +9,7 @@ from typing import Any
 
 import libcst as cst
 
+from codemods.equal.lift import Lifted
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Need
 from codemods.program.scopes import Use
@@ -90,6 +91,25 @@ class Lift:
     def function(self, helper: Helper) -> str:
         """The lifted helper's text at the top of a file, once the rest has been written."""
         return self.program.code(self._moved(helper, ""), helper.node)
+
+    def claims(self, modules: Mapping[Helper, str]) -> list[Lifted]:
+        """Claim of every helper, for the proof, its new name, its parameters and where it went."""
+        found = []
+        for helper in self.helpers:
+            callers = [
+                c for c in self.helpers if any(callee is helper for callee, _ in self.lifting.calls_in[c])
+            ]
+            called = self.names[helper].calls
+            found.append(
+                Lifted(
+                    place=helper.place,
+                    definition=self.names[helper].definition,
+                    passed=tuple(name for name, _ in self.lifting.needs[helper]),
+                    names={None: called[None], **{caller.place: called[caller] for caller in callers}},
+                    module=modules.get(helper),
+                )
+            )
+        return found
 
     def _moved(self, helper: Helper, indent: str) -> cst.FunctionDef:
         node = self.program.taken[helper.node]

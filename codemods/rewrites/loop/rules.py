@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from codemods.equal.loop import Method
 from codemods.program import nodes
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper, is_generator, own_nodes
 from codemods.program.lifting import Lifting
 from codemods.program.loops import LoopFlow, Parts, private_names
+from codemods.rewrites.loop.groups import field_of
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
 from codemods.rewrites.rules import assumptions, moving
 
@@ -39,6 +41,24 @@ class LoopDecision:
     def fields(self) -> tuple[str, ...]:
         """Names of all that is handed in."""
         return (*self.variables, *self.passed)
+
+    def claim(
+        self, module: str, class_name: str, method: str, groups: Mapping[str, tuple[str, ...]], home: str
+    ) -> Method:
+        """Claim, for the proof, where the loop was, its new place, and what it is handed and hands back."""
+        return Method(
+            place=(self.parts.node.lineno, self.parts.node.col_offset),
+            at=len(self.parts.setup),
+            module=module,
+            class_name=class_name,
+            method=method,
+            fields=self.fields,
+            passed=frozenset(self.passed),
+            home=home,
+            fetched=self.fetched,
+            returned=self.returned,
+            groups={group: (field_of(group), names) for group, names in groups.items()},
+        )
 
 
 def decide_loop(

@@ -5,14 +5,13 @@ their attributes can stand for the variables.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codemods.equal.objects import Kept as Claim
-from codemods.equal.objects import Known
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.scopes import Scope, dotted
+from codemods.program.scopes import Scope
 from codemods.rewrites.naming import fresh_name
 
 
@@ -52,9 +51,6 @@ class Kept:
         return tuple(name for name in self.variables if name not in self.given)
 
 
-Met = Callable[[str], bool]
-"""Whether another file would get a new name of the module, or means something by it."""
-
 Objects = Sequence[tuple[Kept, ClassNames]]
 """Objects of one file, with what their classes and variables are called."""
 
@@ -67,26 +63,6 @@ def class_names(
     title = "".join(part.capitalize() for part in stem.split("_"))
     variable = fresh_name(analysis, [*variables, f"{stem}_{kind.lower()}"], taken)
     return ClassNames(fresh_name(analysis, [f"_{title}{kind}"], taken), variable)
-
-
-def find_imports(
-    analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str], met: Met
-) -> Known:
-    """By which names some things are known before all of some module-level statements; a new name is not one
-    that is ``met`` outside of the file.
-    """
-    tree, flow = analysis.tree, analysis.flow(analysis.tree.module)
-    names, missing = dict[str, str](), dict[str, list[str]]()
-    for path in paths:
-        module, _, name = path.rpartition(".")
-        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
-        if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
-            names[name] = name
-            continue
-        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
-        alias = "" if names[name] == name else f" as {names[name]}"
-        missing.setdefault(module, []).append(name + alias)
-    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
 
 
 def own_statements(outer: Scope) -> list[ast.stmt]:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.rewrites.refusals import Refusals
-from codemods.rewrites.rules import assumptions, calls, definition, moving, wrapper
+from codemods.rewrites.rules import assumptions, calls, definition, moving
 
-__all__ = ["CHECKS", "RESIDUAL_CHECKS"]
+__all__ = ["CHECKS"]
 
 Check = Callable[[Lifting, Helper], Refusals]
 
@@ -34,12 +34,4 @@ CHECKS: tuple[Check, ...] = (
     moving.globals_travel,
     moving.passed_globals_settled,
     assumptions.lifetimes_unseen,
-)
-
-# What else is asked of a helper of which a residual stays.
-RESIDUAL_CHECKS: tuple[Check, ...] = (
-    wrapper.no_visible_frame,
-    assumptions.nothing_looks,
-    assumptions.not_compiled,
-    wrapper.forwardable,
 )

@@ -11,6 +11,7 @@ from codemods.program.nodes import all_arguments
 from codemods.program.scopes import dotted
 from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
+from codemods.rewrites.rules import assumptions
 
 _STACK_ATTRIBUTES = words("""
     ag_await cr_await extract_stack extract_tb format_exc format_stack getrecursionlimit gi_yieldfrom
@@ -64,3 +65,7 @@ def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
     for node in ast.walk(helper.node):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
             yield refuse("lifetimes", node, f"the parameter {node.id} is deleted here")
+
+
+RESIDUAL_CHECKS = (no_visible_frame, assumptions.nothing_looks, assumptions.not_compiled, forwardable)
+"""Rules that a helper must pass besides those of a lift, for a residual to stay of it."""
