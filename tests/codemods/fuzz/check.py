@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 from tests.codemods.fuzz.modes import Helpers, Mode, ask
 
@@ -119,7 +119,7 @@ def _call(tool: Tool, arguments: list[str]) -> Helpers:
 def run(files: dict[str, str]) -> str:
     """Import a program from a folder of its own and return what it prints."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), _limits():
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), _time_limit():
         warnings.simplefilter("ignore")
         try:
             _import(files)
@@ -168,38 +168,6 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
         if expired:
             raise TimeoutError
-
-
-@contextlib.contextmanager
-def _limits() -> Iterator[None]:
-    """Limit a program's time, and where the interpreter itself may not (3.13.0 lets a call that takes its
-    defaults recurse for ever), its depth.
-    """
-    if sys.version_info < (3, 13):
-        with _time_limit():
-            yield
-        return
-    started, tool = 0, 4
-
-    def start(code: CodeType, offset: int) -> None:
-        nonlocal started
-        started += 1
-        frame: FrameType | None = sys._getframe() if started % 250 == 0 else None
-        depth = 0
-        while frame is not None:
-            frame, depth = frame.f_back, depth + 1
-        if depth > sys.getrecursionlimit() - 300:
-            raise RecursionError
-
-    sys.monitoring.use_tool_id(tool, "depth")
-    sys.monitoring.register_callback(tool, sys.monitoring.events.PY_START, start)
-    sys.monitoring.set_events(tool, sys.monitoring.events.PY_START)
-    try:
-        with _time_limit():
-            yield
-    finally:
-        sys.monitoring.set_events(tool, 0)
-        sys.monitoring.free_tool_id(tool)
 
 
 def difference(before: str, after: str) -> str:
