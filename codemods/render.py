@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from codemods.program.patches import ANY_NAME
 from codemods.program.source import split_lines
 from esper_harness.report.json import json_text
+from esper_harness.report.plain import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report, StayedImport
 
 
@@ -84,57 +83,38 @@ def split_lf(data: bytes) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def as_text(report: Report, *, width: int) -> str:
-    """A table of helpers, the reasons of the refused ones, and the line counts."""
-    from io import StringIO
-
-    from rich.console import Console
-    from rich.table import Table
-
-    out = StringIO()
-    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
-    if report.helpers:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in ("helper", "line", "status", "captures", "calls", "to"):
-            table.add_column(
-                column, justify="right" if column in ("line", "calls") else "left", overflow="fold"
-            )
-        shared = _shared_prefix([helper.qualname for helper in report.helpers])
-        for helper in report.helpers:
-            status = helper.refusal.code if helper.refusal else helper.status
-            captures = ", ".join(helper.captures) or "-"
-            table.add_row(
-                helper.qualname.removeprefix(shared),
-                str(helper.line),
-                status,
-                captures,
-                str(helper.call_sites),
-                helper.target.rpartition("/")[2] if helper.target else "-",
-            )
-        console.print(table)
-    else:
-        console.print("no helpers")
+def as_text(report: Report) -> str:
+    """Write a table of helpers, the reasons of the refused ones, and the line counts."""
+    lines = columns([("helper", "line", "status", "calls", "to", "captures"), *map(_row, report.helpers)])
+    if not report.helpers:
+        lines = ["no helpers"]
     for helper in report.refused:
         assert helper.refusal is not None
-        console.print(
-            f"{helper.path}:{helper.refusal.line}: {helper.refusal.code}: {helper.qualname}: "
-            f"{helper.refusal.reason}",
-            soft_wrap=True,
-        )
-        console.print(f"    way out: {helper.refusal.way_out}", soft_wrap=True)
+        refusal = helper.refusal
+        lines.append(f"{helper.path}:{refusal.line}: {refusal.code}: {helper.qualname}: {refusal.reason}")
+        lines.append(f"    way out: {refusal.way_out}")
     for stayed, names in _stayed(report):
         what = "import" if len(names) == 1 else "imports"
-        console.print(
-            f"{stayed.path}:{stayed.line}: {what} of {', '.join(names)} kept: {stayed.reason}", soft_wrap=True
-        )
-    for accepted in report.accepted:
-        console.print(_accepted(accepted), soft_wrap=True)
+        lines.append(f"{stayed.path}:{stayed.line}: {what} of {', '.join(names)} kept: {stayed.reason}")
+    lines += map(_accepted, report.accepted)
     for seam in report.seams:
         advice = "; which name can't be told: list it under [seams] keep" if seam.name == ANY_NAME else ""
-        console.print(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}", soft_wrap=True)
+        lines.append(f"seam {seam.name}: replaced in {seam.path}:{seam.line}{advice}")
     if report.files:
-        console.print(_line_table(report.files))
-    return out.getvalue()
+        counts = [(f.shown, _count(f.before), _count(f.after)) for f in report.files]
+        lines += columns([("file", "lines before", "lines after"), *counts])
+    return "\n".join(lines) + "\n"
+
+
+def _row(helper: HelperReport) -> tuple[str, ...]:
+    status = helper.refusal.code if helper.refusal else helper.status
+    target = helper.target.rpartition("/")[2] if helper.target else "-"
+    captures = ", ".join(helper.captures) or "-"
+    return helper.qualname, str(helper.line), status, str(helper.call_sites), target, captures
+
+
+def _count(data: bytes | None) -> str:
+    return "-" if data is None else str(line_count(data))
 
 
 def _accepted(accepted: AcceptedAssumption) -> str:
@@ -153,22 +133,3 @@ def _stayed(report: Report) -> list[tuple[StayedImport, list[str]]]:
     for stayed in report.imports:
         found.setdefault((stayed.path, stayed.reason), (stayed, []))[1].append(stayed.name)
     return list(found.values())
-
-
-def _shared_prefix(qualnames: list[str]) -> str:
-    """The outer function's name with a dot, if all helpers are inside the same one."""
-    outer = {name.rpartition(".")[0] for name in qualnames}
-    return f"{outer.pop()}." if len(outer) == 1 else ""
-
-
-def _line_table(files: Sequence[FileChange]) -> object:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file", overflow="fold")
-    table.add_column("lines before", justify="right")
-    table.add_column("lines after", justify="right")
-    for change in files:
-        before = "-" if change.before is None else str(line_count(change.before))
-        table.add_row(change.shown, before, str(line_count(change.after)))
-    return table

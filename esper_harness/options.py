@@ -11,7 +11,7 @@ _ROOT = "--root"
 ROOT_HELP = "The repository; by default the nearest folder upwards that is one."
 # Options that were there once, each with what to do instead.
 GONE = {
-    "--annotations": "say `annotations` in a plan",
+    "--annotations": "captures get the annotations that the program states",
     "--box": "it is called --cell",
     "--cache-dir": "nothing is cached; leave it out",
     "--dense": "`golden ab --localize` records every tensor of the steps around a divergence",

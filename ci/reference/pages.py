@@ -40,9 +40,7 @@ def plans() -> str:
     """Plan files."""
     intro = (
         "A plan says what of one module goes where. `codemods extract --plan PLAN.toml` shows what would\n"
-        "change, `--write` does it, `--check` says whether the tree is what the plan makes. `--derive DIR`\n"
-        "writes what it makes of a frozen source, with the rest of the project, to a folder, whatever the\n"
-        "tree has at its targets by now.\n"
+        "change, `--write` does it, `--check` says whether the tree is what the plan makes.\n"
         "Unknown keys are errors.\n"
     )
     tables = {"[[move]]": Move, "[loop]": Loop, "[seams]": Seams, "[[accept]]": Accept}

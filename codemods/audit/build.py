@@ -42,13 +42,15 @@ _BOUND: dict[type[ast.AST], Bound] = {
 }
 
 
-def build_report(path: Path, *, function: str | None = None, tests: Sequence[Path] = ()) -> Report:
+def build_report(
+    path: Path, *, function: str | None = None, tests: Sequence[Path] = (), root: Path | None = None
+) -> Report:
     """Analyse one function of a file, or each of its functions that have helpers.
 
     Raises:
         SourceError: if the file can't be used, or has no such function.
     """
-    root = project_root(path)
+    root = root or project_root(path)
     read_tools(root / "pyproject.toml")
     source = read_source(path, shown_path(path, root))
     analysis = Analysis(source)

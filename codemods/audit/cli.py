@@ -13,19 +13,13 @@ from codemods.output import explain_code, put, run_command
 from codemods.program.source import room_for_nesting
 from esper_harness.report.json import json_text
 
-_GONE = {
-    "--root": "the project around FILE is read",
-    "--quiet": "--format json has the refusals",
-    "-q": "--format json has the refusals",
-}
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``python -m codemods.audit`` and give its exit status.
 
     0: every helper can be lifted, or ``--exit-zero``; 1: some are refused; 2: unusable input.
     """
-    return run_command(command, argv, _GONE)
+    return run_command(command, argv)
 
 
 @click.command(
@@ -40,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "--tests", type=click.Path(path_type=Path), multiple=True, help="Search here for seams; repeatable."
 )
+@click.option("--root", type=click.Path(path_type=Path), hidden=True)
 @click.option(
     "--format", "--output-format", "output_format", type=click.Choice(["text", "json"]), default="text"
 )
@@ -52,6 +47,7 @@ def command(
     file: Path | None,
     function: str | None,
     tests: tuple[Path, ...],
+    root: Path | None,
     output_format: str,
     output: Path | None,
     exit_zero: bool,
@@ -63,10 +59,10 @@ def command(
         return 0
     if file is None:
         raise click.UsageError("no FILE given; name the Python file to report on")
-    for folder in tests:
-        if not folder.exists():
-            raise click.UsageError(f"--tests {folder}: no such folder")
+    for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
+        if folder is not None and not folder.exists():
+            raise click.UsageError(f"{option} {folder}: no such folder")
     with room_for_nesting():
-        report = build_report(file, function=function, tests=tests)
+        report = build_report(file, function=function, tests=tests, root=root)
     put(json_text(report) if output_format == "json" else render_text(report), output)
     return 1 if any(helper.here.refusal for helper in report.helpers) and not exit_zero else 0

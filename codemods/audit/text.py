@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from codemods.audit.report import Answer, Capture, FunctionReport, HelperReport, Report, SeamReport
 from codemods.rewrites.refusals import Refusal
+from esper_harness.report.plain import columns
 
 
 def render_text(report: Report) -> str:
@@ -18,15 +19,6 @@ def render_text(report: Report) -> str:
     if report.other_seams:
         lines += ["", "seams that none of these functions reads", *_seams(report.other_seams)]
     return "\n".join([*lines, *_definitions(report)]) + "\n"
-
-
-def _columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
-    """Align rows in columns, the last one ragged."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    ]
 
 
 def _told(answer: Answer) -> str:
@@ -43,17 +35,16 @@ def _definitions(report: Report) -> Iterator[str]:
     for each in report.definitions:
         if each.answer.refusal:
             staying.setdefault(each.answer.refusal, []).append(each.name)
-    yield from _columns(
-        [
-            (
-                each.name,
-                f"{each.line}-{each.end_line}",
-                _told(each.answer),
-                f"reads {', '.join(each.needs)}" if each.needs else "",
-            )
-            for each in report.definitions
-        ]
-    )
+    rows = [
+        (
+            each.name,
+            f"{each.line}-{each.end_line}",
+            _told(each.answer),
+            f"reads {', '.join(each.needs)}" if each.needs else "",
+        )
+        for each in report.definitions
+    ]
+    yield from columns(rows, "  ")
     for refusal, names in staying.items():
         yield ""
         yield f"  {', '.join(names)}: {refusal.code}, line {refusal.line}: {refusal.reason}"
@@ -78,22 +69,21 @@ def _function(function: FunctionReport) -> Iterator[str]:
     )
     if function.helpers:
         yield ""
-        yield from _columns(
-            [
-                ("helper", "lines", "captures", "calls", "values", "lift"),
-                *(
-                    (
-                        _short(helper.qualname, function),
-                        f"{helper.line}-{helper.end_line}",
-                        str(len(helper.captures)),
-                        str(len(helper.calls)),
-                        str(len(helper.values)),
-                        _told(helper.here),
-                    )
-                    for helper in function.helpers
-                ),
-            ]
-        )
+        rows = [
+            ("helper", "lines", "captures", "calls", "values", "lift"),
+            *(
+                (
+                    _short(helper.qualname, function),
+                    f"{helper.line}-{helper.end_line}",
+                    str(len(helper.captures)),
+                    str(len(helper.calls)),
+                    str(len(helper.values)),
+                    _told(helper.here),
+                )
+                for helper in function.helpers
+            ),
+        ]
+        yield from columns(rows, "  ")
     for helper in function.helpers:
         yield ""
         yield from _helper(helper, function)
@@ -125,7 +115,7 @@ def _helper(helper: HelperReport, function: FunctionReport) -> Iterator[str]:
 def _seams(seams: Sequence[SeamReport]) -> Iterator[str]:
     for seam in seams:
         yield f"    {seam.name}: read by {', '.join(seam.read_by) or 'nothing in this file'}"
-        yield from _columns(
+        yield from columns(
             [(f"{p.path}:{p.line}", p.how, f"in {p.test}" if p.test else "") for p in seam.places], "      "
         )
 

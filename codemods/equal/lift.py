@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.equal.code import (
@@ -60,12 +60,10 @@ def prove_lift(
     rest: Source,
     modules: Sequence[Module],
     package: str | None,
-    added: Collection[str] = (),
 ) -> None:
     """Check new files against the original one. Their trees are used up.
 
-    ``modules`` is empty where the lifted functions stand in the rest itself; ``added`` are imports that only
-    annotations need.
+    ``modules`` is empty where the lifted functions stand in the rest itself.
 
     Raises:
         NotProven: if anything differs but the lift.
@@ -84,7 +82,6 @@ def prove_lift(
     proof.definitions(rest.tree, here)
     definitions = {each.definition for each in here}
     drop_statements(rest.tree, lambda s: isinstance(s, FUNCTIONS) and s.name in definitions)
-    drop_statements(rest.tree, lambda s: isinstance(s, ast.ImportFrom) and ast.unparse(s) in added)
     proof.rest(rest, {module.name for module in modules})
     for nested in proof.nested:
         found, total = proof.calls[nested.claim.place], len(nested.calls)

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from codemods import public
 
 if TYPE_CHECKING:
-    from codemods.plans.derive import Carried as Carried
-    from codemods.plans.derive import Drifted as Drifted
-    from codemods.plans.derive import Refused as Refused
-    from codemods.plans.derive import check_plan as check_plan
     from codemods.plans.derive import derive_tree as derive_tree
-    from codemods.plans.derive import run_afresh as run_afresh
-    from codemods.plans.lift import RequestError as RequestError
     from codemods.plans.model import Accept as Accept
     from codemods.plans.model import Loop as Loop
     from codemods.plans.model import Move as Move
@@ -26,16 +20,18 @@ if TYPE_CHECKING:
     from codemods.plans.model import Seams as Seams
     from codemods.plans.model import load_plan as load_plan
     from codemods.plans.report import HelperReport as HelperReport
+    from codemods.plans.run import RequestError as RequestError
+    from codemods.plans.run import run_plan as run_plan
     from codemods.plans.write import WriteError as WriteError
     from codemods.plans.write import write_all as write_all
     from codemods.rewrites.text.append import TargetError as TargetError
 
 __getattr__ = public(
     __name__,
-    derive="Carried Drifted Refused check_plan derive_tree run_afresh",
+    derive="derive_tree",
     model="Accept Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
-    lift="RequestError",
+    run="RequestError run_plan",
     targets="TargetError",
     write="WriteError write_all",
 )

@@ -1,27 +1,91 @@
-"""Compose, in memory, every file that a lift makes or changes, and prove it before anyone sees it."""
+"""Lift helpers in memory: rewrites that come before, the lift, the proof; and again without what fails."""
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.lift import Module, prove_lift
-from codemods.plans.met import names_met, not_loaded_alike
-from codemods.plans.request import Outcome, Request, annotations_of
+from codemods.plans.met import not_loaded_alike
+from codemods.plans.request import Outcome, Request, Rewritten, annotations_of, refusal_of
+from codemods.plans.site import line_before
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis, Need
+from codemods.program.lifting import Analysis
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.lift.transform import Lift
-from codemods.rewrites.naming import FileNames, Met, Names, find_imports
+from codemods.rewrites.naming import FileNames, Names
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
-from codemods.rewrites.text.imports import imports_above
-from codemods.values.annotations import Annotation, Annotations
+
+
+def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ()) -> Outcome:
+    """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten.
+
+    Those of ``wrapped`` get wrappers that are refused because they are used as values.
+    """
+    if wrapped:
+        plain = lift(analysis, request)
+        values = {helper for helper in wrapped if helper in plain.refused}
+        values = {helper for helper in values if plain.refused[helper].code == "value-use"}
+        return lift(analysis, replace(request, wrapper=request.wrapper | values)) if values else plain
+    refused: dict[Helper, Refusal] = {}
+    while True:
+        wanted = [helper for helper in request.wanted if helper not in refused]
+        outcome = _attempt(analysis, replace(request, wanted=wanted))
+        if isinstance(outcome, Outcome):
+            return replace(outcome, refused={**outcome.refused, **refused})
+        refused |= outcome
+
+
+def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Refusal]:
+    """Rewrite and lift once; helpers that can't be lifted after a rewrite instead, with why."""
+    if not (request.wrapper or request.collected or request.cell):
+        return compose(analysis, request)
+    from codemods.plans.rewrites import FINDERS
+
+    given = analysis
+    now = {helper: helper for helper in analysis.helpers}
+    rewritten: dict[Helper, list[Rewritten]] = {}
+    before: dict[Helper, Refusal] = {}
+    for find in FINDERS:
+        was = {new: old for old, new in now.items()}
+        line = line_before(given.source, analysis.source)
+        found = find(analysis, request)
+        if found.unfit:
+            return {was[helper]: refusal.with_lines(line) for helper, refusal in found.unfit.items()}
+        before |= {was[helper]: refusal.with_lines(line) for helper, refusal in found.before.items()}
+        if found.rewrite is None:
+            continue
+        try:
+            made = found.rewrite()
+        except (NotProven, TextNotPreserved) as failure:
+            refusals = refusals_for(analysis, found.helpers, failure)
+            return {was[helper]: refusal.with_lines(line) for helper, refusal in refusals.items()}
+        for helper in found.helpers:
+            rewritten.setdefault(was[helper], []).append(made)
+        now = {old: made.now[new] for old, new in now.items()}
+        analysis, request = made.analysis, request.translated(made.now)
+    outcome = compose(analysis, request)
+    line = line_before(given.source, analysis.source)
+    was = {new: old for old, new in now.items()}
+    refused = {was[helper]: refusal.with_lines(line) for helper, refusal in outcome.refused.items()}
+    if failed := {helper: refused[helper] for helper in rewritten if helper in refused}:
+        for helper in failed:
+            for each in rewritten[helper]:
+                failed[helper] = each.explain(helper, failed[helper])
+        return failed
+    try:
+        for each in {id(each): each for several in rewritten.values() for each in several}.values():
+            each.check(outcome)
+    except NotProven as failure:
+        return refusals_for(given, [*rewritten], failure)
+    refused |= {helper: refusal for helper, refusal in before.items() if helper in refused}
+    return Outcome(outcome.files, {was[helper]: names for helper, names in outcome.lifted.items()}, refused)
 
 
 def compose(analysis: Analysis, request: Request) -> Outcome:
@@ -66,13 +130,6 @@ def refusals_for(
     return {helper: refusal_of(failure, helper.node.lineno) for helper in found or helpers}
 
 
-def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:
-    """The refusal of something in a line whose proof fails, or whose text can't be preserved."""
-    if isinstance(failure, NotProven):
-        return refuse("not-proven", line, failure.what)
-    return refuse("layout", failure.line, "this line can't be kept as it is written")
-
-
 def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
     source = analysis.source
@@ -81,39 +138,18 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
     for helper in decision.lifted:
         name = chosen.choose(helper, None)
         names[helper] = Names(name, defaultdict(lambda name=name: name))  # type: ignore[misc]
-    annotations = annotations_of(analysis, request)
-    stated, missing = _stated(
-        analysis, annotations, decision, {n.definition for n in names.values()}, names_met(request.site)
-    )
-    lift = Lift(decision, names, stated)
-    lift.before_roots()
-    if decision.lifted:
-        first = min(helper.top.lineno for helper in decision.lifted)
-        lift.program.insert(*imports_above(source, source.newline.join(missing), first))
-    text = lift.text()
-    claims = lift.claims({})
-    prove_lift(analysis.tree, claims, reread(text, source.path, source), (), None, missing)
+    known = annotations_of(analysis, request.site)
+    stated = {
+        (helper, need): node
+        for helper in decision.lifted
+        for need in decision.lifting.needs[helper]
+        if (node := known.here(known.of(*need))) is not None
+    }
+    made = Lift(decision, names, stated)
+    made.before_roots()
+    text = made.text()
+    prove_lift(analysis.tree, made.claims({}), reread(text, source.path, source), (), None)
     return {request.site.layout.rest: text} if decision.lifted else {}
-
-
-def _stated(
-    analysis: Analysis, annotations: Annotations, decision: Decision, taken: set[str], met: Met
-) -> tuple[dict[tuple[Helper, Need], ast.expr], tuple[str, ...]]:
-    """The annotations of new parameters, and import statements that the file lacks for them."""
-    found, bare = dict[tuple[Helper, Need], ast.expr](), list[tuple[Helper, Need]]()
-    for helper in decision.lifted:
-        for need in decision.lifting.needs[helper]:
-            node = annotations.here(annotations.of(*need))
-            if node is not None:
-                found[helper, need] = node
-            elif annotations.fallback is not None:
-                bare.append((helper, need))
-    if not bare:
-        return found, ()
-    roots = [helper.top for helper in decision.lifted]
-    known, missing = find_imports(analysis, roots, ["typing.Any"], taken, met)
-    anything = annotations.written(Annotation(ast.Name(known["Any"], ast.Load())))
-    return found | dict.fromkeys(bare, anything), missing
 
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
@@ -125,17 +161,17 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
     targets = build_targets(analysis, decision, request)
     names = {helper: target.names[helper] for target in targets for helper in target.helpers}
     stated = {key: node for target in targets for key, node in target.stated.items()}
-    lift = Lift(decision, names, stated, package, whole=layout.rest != layout.source)
+    transform = Lift(decision, names, stated, package, whole=layout.rest != layout.source)
     if decision.lifted:
-        lift.program.insert(*source_imports(request.site, decision, targets))
-    text = lift.text()
+        transform.program.insert(*source_imports(request.site, decision, targets))
+    text = transform.text()
     files = {layout.rest: text}
     made = []
     for target in targets:
-        there = target.made([lift.function(h) for h in target.helpers])
+        there = target.made([transform.function(h) for h in target.helpers])
         files[target.path] = there.text
         made.append(Module(target.module, there))
-    claims = lift.claims({h: target.module for target in targets for h in target.helpers})
+    claims = transform.claims({h: target.module for target in targets for h in target.helpers})
     prove_lift(analysis.tree, claims, reread(text, source.path, source), made, package)
     if layout.rest == layout.source and text == source.text:
         del files[layout.rest]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import keyword
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.loop import prove_loop
-from codemods.plans.compose import refusal_of
 from codemods.plans.model import Loop
-from codemods.plans.request import Request, annotations_of
+from codemods.plans.request import Request, annotations_of, refusal_of
 from codemods.plans.site import Site
-from codemods.plans.targets import Target, not_hidden, target_at
+from codemods.plans.targets import Target, target_at
 from codemods.program import nodes
 from codemods.program.annotations import annotation_names, quoted_in, stated_by
 from codemods.program.globals import globals_of
@@ -36,6 +34,7 @@ from codemods.values.annotations import Annotation, Annotations
 _INDENT = "    "
 _DATACLASS = Import("dataclasses", "dataclass")
 _ANY = Import("typing", "Any")
+_OWN = (_DATACLASS, _ANY, Import("typing", "TYPE_CHECKING"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +62,20 @@ def compose_loop(
     Raises:
         TargetError: if the plan asks for something that can't be made.
     """
-    site = request.site
+    site, analysis = request.site, Analysis(source)
     title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
-    made, analysis = target_at(site, source, target, title, [site.home]), Analysis(source)
-    not_hidden(analysis, site, target, made.module)
-    parts = _parts(analysis, function, loop, line)
-    return _Writer(site, parts, loop, made, annotations_of(analysis, request)).made(
-        request.seams, request.accepted
-    )
-
-
-def _parts(analysis: Analysis, function: str, loop: Loop, line: Callable[[int], int]) -> Parts:
+    made = target_at(site, analysis, target, title, [site.home])
     scopes = analysis.tree.functions(function)
     if len(scopes) != 1:
         raise TargetError(f"there are {len(scopes)} functions {function}")
     node = scopes[0].node
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     try:
-        return Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
+        parts = Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
     except LoopError as error:
         raise TargetError(str(error)) from None
+    writer = _Writer(site, parts, loop, made, annotations_of(analysis, site))
+    return writer.made(request.seams, request.accepted)
 
 
 class _Writer:
@@ -102,12 +95,7 @@ class _Writer:
         self.known = globals_of(parts.analysis)
         self.newline = self.source.newline
         self.package = site.home.rpartition(".")[0] or None
-        self.groups: dict[str, tuple[str, ...]] = {group: tuple(names) for group, names in loop.state.items()}
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The names of the new classes."""
-        return (*self.groups, self.loop.class_)
+        self.groups: dict[str, tuple[str, ...]] = {}
 
     @property
     def grouped(self) -> dict[str, str]:
@@ -116,24 +104,25 @@ class _Writer:
 
     def made(self, seams: frozenset[str], accepted: Accepted) -> LoopMade:
         """Decide, write, prove."""
-        self._check_names()
-        line = self.parts.loop.lineno
+        name, line = self.loop.class_, self.parts.loop.lineno
+        if name in {*self.analysis.tree.names, *dir(builtins), "dataclass", "Any", "TYPE_CHECKING"}:
+            raise TargetError(f"the name {name} is taken in {self.source.path}; choose another")
         in_package = self.package is not None
         decision = decide_loop(self.parts, seams, self._reserved(), accepted, in_package=in_package)
         if isinstance(decision, Refusal):
             return LoopMade(line, decision, (), {})
-        self._check_groups(decision)
+        if self.loop.method in decision.fields:
+            what = f"two things in {name} would be called {self.loop.method}; rename one"
+            raise TargetError(what)
         kinds = dict.fromkeys(decision.fields, "Setup") | dict.fromkeys(decision.passed, "Globals")
-        kinds |= {name: "Settings" for name in decision.fields if self._is_parameter(name)}
-        known = {*self.analysis.tree.names, *self._reserved(), self.loop.method}
-        self.groups |= groups_of(kinds, self.groups, known)
+        args = {arg.arg for arg in ast.walk(self.parts.node.args) if isinstance(arg, ast.arg)}
+        kinds |= {name: "Settings" for name in decision.fields if name in args}
+        self.groups = groups_of(kinds, {*self.analysis.tree.names, *self._reserved(), self.loop.method})
         try:
             taken = Taken(self.parts, self.package)
             rest = self._rest(taken, decision)
             target = self._target(taken, decision)
-            claim = decision.claim(
-                self.target.module, self.loop.class_, self.loop.method, self.groups, self.site.home
-            )
+            claim = decision.claim(self.target.module, name, self.loop.method, self.groups, self.site.home)
             left = reread(rest, self.source.path, self.source)
             prove_loop(self.analysis.tree, claim, left, target, self.package)
         except (NotProven, TextNotPreserved) as failure:
@@ -141,52 +130,10 @@ class _Writer:
         files = {self.site.layout.rest: rest, self.target.path: target.text}
         return LoopMade(line, None, decision.fields, files)
 
-    def _is_parameter(self, name: str) -> bool:
-        """Tell whether the function is called with a variable."""
-        binders = self.analysis.tree.binders.get((self.parts.scope, name), ())
-        return any(isinstance(binder.node, ast.arg) for binder in binders)
-
-    def _check_names(self) -> None:
-        """The new classes' names mean nothing else in the source."""
-        for name in self.classes:
-            if (
-                name in self.analysis.tree.names
-                or hasattr(builtins, name)
-                or name in ("dataclass", "Any", "TYPE_CHECKING")
-            ):
-                raise TargetError(f"the name {name} is taken in {self.source.path}; choose another")
-        for group in self.loop.state:
-            if keyword.iskeyword(field_of(group)):
-                raise TargetError(
-                    f"{group} would be the field {field_of(group)}, which Python keeps for itself"
-                )
-        if len(set(self.classes)) != len(self.classes):
-            raise TargetError(f"{self.loop.class_} is the loop's class and a group of its state")
-
-    def _check_groups(self, decision: LoopDecision) -> None:
-        """Groups hold fields, each one group's at most, and no two things have one name."""
-        grouped: dict[str, str] = {}
-        for group, names in self.loop.state.items():
-            for name in names:
-                if name not in decision.fields:
-                    raise TargetError(f"{group}: the loop needs no {name} from outside")
-                if name in grouped:
-                    raise TargetError(f"{name} is in {grouped[name]} and in {group}")
-                grouped[name] = group
-        own = [n for n in decision.fields if n not in grouped] + list(map(field_of, self.loop.state))
-        for name in (*own, *decision.fields):
-            if name == self.loop.method or own.count(name) > 1:
-                raise TargetError(f"two things in {self.loop.class_} would be called {name}; rename one")
-
     def _reserved(self) -> frozenset[str]:
         """Names that the target binds itself, unless the source imports the same thing under them."""
-        found = {"TYPE_CHECKING", "tuple", *self.classes}
-        for wanted in (_DATACLASS, _ANY):
-            if self._imports(wanted.bound) != [wanted]:
-                found.add(wanted.bound)
-        if self._imports("TYPE_CHECKING") == [Import("typing", "TYPE_CHECKING")]:
-            found.discard("TYPE_CHECKING")
-        return frozenset(found)
+        own = {each.bound for each in _OWN if self._imports(each.bound) != [each]}
+        return frozenset({"tuple", self.loop.class_, *self.groups} | own)
 
     def _imports(self, name: str) -> list[Import]:
         """Find the imports of a global name."""
@@ -201,7 +148,7 @@ class _Writer:
         elif decision.returns:
             call = f"return {call}"
         section = self.site.imports(self.source, [self.target.module])
-        section.runtime.update(Import(self.target.module, name) for name in self.classes)
+        section.runtime.update(Import(self.target.module, name) for name in (*self.groups, self.loop.class_))
         return taken.rest(call, section)
 
     def _build(self, decision: LoopDecision) -> str:
@@ -253,31 +200,38 @@ class _Writer:
         fields = {*names, *groups}
         for name in names:
             owner = self.parts.scope if name in self.parts.names else self.analysis.tree.module
-            annotation = self.annotations.of(name, owner)
-            if annotation is not None and self._states(annotation, fields):
+            annotation = self._stated(self.annotations.of(name, owner), fields)
+            if annotation is not None:
                 found[name] = annotation_text(self.annotations.written(annotation))
             else:
                 found[name] = "Any"
                 self.section.runtime.add(_ANY)
         return found
 
-    def _states(self, annotation: Annotation, fields: Collection[str]) -> bool:
-        """Import what a field's annotation mentions, for type checkers; whether that can be done.
+    def _mentions(
+        self, names: Collection[str], made: Collection[Import], fields: Collection[str] = ()
+    ) -> bool:
+        """Import what an annotation mentions, for type checkers; tell whether that can be done.
 
         In the body of its class, a field's name hides what else goes by it.
         """
         hidden = {"ClassVar", "InitVar", "KW_ONLY", *self._reserved(), *fields} - {"Any"}
-        if not annotation.names.isdisjoint(hidden):
+        if not hidden.isdisjoint(names):
             return False
-        self.section.typing.update(self.annotations.imports(annotation, self.site.home))
+        self.section.typing.update(made)
         return True
+
+    def _stated(self, found: Annotation | None, fields: Collection[str] = ()) -> Annotation | None:
+        """An annotation, if the new file can have it."""
+        if found is None:
+            return None
+        made = self.annotations.imports(found, self.site.home)
+        return found if self._mentions(found.names, made, fields) else None
 
     def _annotates(self, names: set[str]) -> None:
         """Import what annotations mention, for type checkers, where that can be done."""
-        if names & ({"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}):
-            return
-        for name in names:
-            self.section.typing.update(self.known.elsewhere(name, self.package or "", self.site.home))
+        package, home = self.package or "", self.site.home
+        self._mentions(names, {made for name in names for made in self.known.elsewhere(name, package, home)})
 
     def _imports_of_loop(self, decision: LoopDecision) -> None:
         self.section.runtime.add(_DATACLASS)
@@ -313,13 +267,11 @@ class _Writer:
             return "None"
         parts = self.parts
         if decision.returns:
-            stated = [self.annotations.of_result(parts.node)]
+            found = [self.annotations.of_result(parts.node)]
         else:
-            stated = [self.annotations.of(name, parts.scope) for name in decision.returned]
-        texts = []
-        for annotation in stated:
-            known = annotation is not None and self._states(annotation, ())
-            texts.append(ast.unparse(annotation.node) if annotation is not None and known else "Any")
+            found = [self.annotations.of(name, parts.scope) for name in decision.returned]
+        stated = map(self._stated, found)
+        texts = ["Any" if each is None else ast.unparse(each.node) for each in stated]
         if "Any" in texts:
             self.section.runtime.add(_ANY)
         kind = texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
@@ -330,5 +282,7 @@ class _Writer:
         """``self``, unless the loop means something by it."""
         used = {node.id for node in nodes.walk(self.parts.loop) if isinstance(node, ast.Name)}
         used.update(self.parts.names, self.parts.globals)
-        names = ("self", "this", *(f"this_{number}" for number in range(len(used) + 1)))
-        return next(name for name in names if name not in used)
+        name = "self"
+        while name in used:
+            name += "_"
+        return name

@@ -7,14 +7,11 @@ import keyword
 import re
 import tomllib
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from codemods.program.source import Unusable
-from codemods.values import Style
-
-Captures = Literal["params", "context"]
 
 
 class PlanError(Unusable):
@@ -25,17 +22,16 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _below(value: str) -> str:
-    path = PurePosixPath(value)
-    if not value.endswith(".py") or path.is_absolute() or ".." in path.parts:
-        raise ValueError("must be a relative path of a .py file, without '..'")
-    return value
-
-
 def _inside(value: str) -> str:
     path = PurePosixPath(value)
     if path.is_absolute() or ".." in path.parts or "\0" in value:
         raise ValueError("must be a relative path, without '..'")
+    return value
+
+
+def _below(value: str) -> str:
+    if not _inside(value).endswith(".py"):
+        raise ValueError("must be a relative path of a .py file, without '..'")
     return value
 
 
@@ -45,26 +41,19 @@ def _plain_name(value: str) -> str:
     return value
 
 
-def _identifiers(value: dict[str, str]) -> dict[str, str]:
-    for name in value.values():
-        if not name.isidentifier():
-            raise ValueError(f"{name!r} is not a Python name")
+def _identifier(value: str) -> str:
+    if not value.isidentifier():
+        raise ValueError(f"{value!r} is not a Python name")
     return value
 
 
-def _groups(value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    for name in value:
-        _plain_name(name)
-    return value
-
-
-# What keys were called once.
-_RENAMED = {"residual": "wrapper", "box": "cell"}
 # Of TOML's lists tuples are made.
 _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 _SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 _File = Annotated[str, AfterValidator(_below)]
+_Folder = Annotated[str, AfterValidator(_inside)]
 _Name = Annotated[str, AfterValidator(_plain_name)]
+_Identifier = Annotated[str, AfterValidator(_identifier)]
 
 
 class Move(_Strict):
@@ -87,8 +76,8 @@ class Move(_Strict):
     to: _File
     names: _SomeTexts
     docstring: str | None = None
-    captures: Captures = "params"
-    rename: Annotated[dict[str, str], AfterValidator(_identifiers)] = {}
+    captures: Literal["params", "context"] = "params"
+    rename: dict[str, _Identifier] = {}
     wrapper: Literal["auto"] | _Texts = ()
     cell: _Texts = ()
     reexport: bool = False
@@ -105,7 +94,6 @@ class Loop(_Strict):
         docstring: of the class.
         at: which loop, counted from 1 among the function's statements that hold one; not needed if there is
             one.
-        state: names that travel together, by the small class that holds them.
     """
 
     class_: Annotated[_Name, Field(alias="class")]
@@ -113,7 +101,6 @@ class Loop(_Strict):
     method: _Name = "run"
     docstring: str | None = None
     at: Annotated[int, Field(ge=1)] | None = None
-    state: Annotated[dict[str, _SomeTexts], AfterValidator(_groups)] = {}
 
 
 class Seams(_Strict):
@@ -151,8 +138,6 @@ class Plan(_Strict):
         rest: where what is left of the source goes; without it the source itself is rewritten, and
             ``--check`` has nothing to compare with.
         after: plans, beside this one, whose outcome this one begins with.
-        annotations: what captures get that become parameters or fields: ``inferred``, where the program says
-            what they are; ``any``, with ``Any`` elsewhere; or ``none``.
         move: what goes to which file.
         loop: the loop that becomes a class.
         seams: names that tests replace.
@@ -160,16 +145,20 @@ class Plan(_Strict):
     """
 
     version: Literal[1]
-    source: Annotated[str, AfterValidator(_inside)]
+    source: _Folder
     function: str | None = None
-    root: Annotated[str, AfterValidator(_inside)] = "."
+    root: _Folder = "."
     rest: _File | None = None
     after: _Texts = ()
-    annotations: Style = "inferred"
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()
     accept: Annotated[tuple[Accept, ...], Field(strict=False)] = ()
+
+    def files(self, base: Path) -> frozenset[Path]:
+        """List the files that it makes in a project, but for the source that it takes apart in place."""
+        names = [*(move.to for move in self.move), self.rest, self.loop and self.loop.to]
+        return frozenset(base / self.root / name for name in names if name)
 
     @model_validator(mode="after")
     def _something(self) -> Plan:
@@ -178,6 +167,45 @@ class Plan(_Strict):
         if self.loop is not None and self.function is None:
             raise ValueError("[loop] needs the function whose loop it is")
         return self
+
+
+class Loaded(NamedTuple):
+    """A plan, its file, and the file's text, for the lines of messages."""
+
+    path: Path
+    plan: Plan
+    text: str
+
+    def error(self, what: object, key: str, index: int = 0) -> PlanError:
+        """Report an error at the place where the plan has a key or a quoted name, from the ``index``-th table
+        of moves on.
+        """
+        return PlanError(f"{self.path}:{_line_of(self.text, key, index)}: {what}")
+
+
+def plans_before(path: Path) -> list[Loaded]:
+    """Read a plan after all those that it builds on, each once.
+
+    Raises:
+        PlanError: if a plan can't be used or comes after itself.
+    """
+    found: dict[Path, Loaded] = {}
+
+    def visit(path: Path, around: tuple[Path, ...]) -> None:
+        loaded = Loaded(path, *load_plan(path, str(path)))
+        for name in loaded.plan.after:
+            before = path.parent / name
+            try:
+                itself = before.resolve() in (*around, path.resolve())
+            except (OSError, RuntimeError, ValueError) as error:
+                raise loaded.error(f"after: {name!r} names no file: {error}", "after") from None
+            if itself:
+                raise loaded.error(f"{name} comes after this plan itself", name)
+            visit(before, (*around, path.resolve()))
+        found.setdefault(path.resolve(), loaded)
+
+    visit(path, ())
+    return list(found.values())
 
 
 def load_plan(path: Path, shown: str) -> tuple[Plan, str]:
@@ -213,7 +241,6 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         known = _known(place)
         close = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-        hint = f"it is called {_RENAMED[key]}" if key in _RENAMED else hint
         what = f"unknown key {name!r}; {hint}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"
@@ -222,7 +249,7 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         said = str(first["msg"]).removeprefix("Value error, ")
         what = f"{name}: {said}" if name else said
     table = "[loop" if place[:1] == ["loop"] else "[[move]]"
-    return f"{shown}:{line_of(text, key, index, table)}: {what}"
+    return f"{shown}:{_line_of(text, key, index, table)}: {what}"
 
 
 def _known(place: list[str | int]) -> list[str]:
@@ -231,9 +258,9 @@ def _known(place: list[str | int]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
-    """The line of a plan's text where a key, table or quoted name stands, from the ``index``-th header that
-    begins like ``table`` on.
+def _line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
+    """Find the line of a plan's text where a key, table or quoted name stands, from the ``index``-th header
+    that begins like ``table`` on.
     """
     lines = text.splitlines()
     start, seen = 0, -1

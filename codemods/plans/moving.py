@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
-from codemods.plans.chain import Loaded, docstrings_of
-from codemods.plans.model import Move
-from codemods.plans.references import Elsewhere, Moved, free_everywhere
+from codemods.plans.model import Loaded, Move
+from codemods.plans.references import Elsewhere, Moved
 from codemods.plans.report import HelperReport
 from codemods.plans.site import Overlay, Site
-from codemods.plans.stars import spreads
-from codemods.plans.targets import Target, no_cycle, not_hidden, not_met, target_at
+from codemods.plans.targets import Target, no_cycle, target_at
 from codemods.program.annotations import quoted_in
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
@@ -49,9 +48,10 @@ class Mover:
         self.layout = self.site.layout
         self.lookup = Definitions(self.analysis)
         # A new name is written at every use if it is free in the file; else it is imported under the old one.
-        strings = self.analysis.tree.strings
+        tree = self.analysis.tree
+        used = tree.names | {use.node.id for use in tree.annotated}
         self.inside = {
-            name: new if free_everywhere(self.analysis, new) and name not in strings else name
+            name: new if new not in used and name not in tree.strings else name
             for name, new in self.renames.items()
         }
         # What is left keeps old names that others ask it for.
@@ -84,16 +84,13 @@ class Mover:
             path = self.targets[name]
             if path not in self.files:
                 title = self.docstrings.get(path) or f"Definitions of {self.site.home}."
-                self.files[path] = target_at(self.site, self.source, path, title, [self.site.home])
+                self.files[path] = target_at(self.site, self.analysis, path, title, [self.site.home])
             self.files[path].definitions.append(definition)
         files = self.files.values()
         elsewhere, kept = self._asked()
         for target in files:
             self._imports(target)
         no_cycle({f.module: {made.module for made in f.imports.runtime} for f in files}, "names")
-        for target in files:
-            not_hidden(self.analysis, self.site, target.path, target.module)
-            not_met(target)
         while True:
             made = self._made(frozenset(kept))
             overlay = replace(self.site.overlay, made={**self.site.overlay.made}, followers=set())
@@ -120,9 +117,7 @@ class Mover:
         moved = (Moved(name, self.new_name(name), modules[name]) for name in names)
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
-        if spreads(
-            self.site.overlay.files(self.layout.root), self.layout.root, self.layout.rest, self.source.tree
-        ):
+        if self.site.star_imported:
             still = names
         asked = elsewhere.asked() | still | elsewhere.replaced
         self.local |= {name: name for name in asked}
@@ -204,22 +199,11 @@ class Mover:
         return any(not any(within(use, d.node) for d in self.definitions.values()) for use in places)
 
 
-@dataclass(frozen=True, slots=True)
-class MovedRows:
+class MovedRows(NamedTuple):
     """Report rows of the definitions that a plan names; names of which only other files need the import."""
 
     rows: tuple[HelperReport, ...] = ()
     exported: frozenset[str] = frozenset()
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The definitions' names."""
-        return frozenset(row.name for row in self.rows)
-
-    @property
-    def refused(self) -> bool:
-        """Tell whether any can't be moved."""
-        return any(row.refusal is not None for row in self.rows)
 
 
 def move_definitions(
@@ -251,7 +235,7 @@ def move_definitions(
             renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
         return MovedRows()
-    texts = docstrings_of(moves)
+    texts = {target: move.docstring for move, target in moves if move.docstring is not None}
     mover = Mover(analysis, site, targets, renames, texts, frozenset(reexport), seams, accepted)
     refused = mover.check()
     if not refused:
@@ -259,14 +243,13 @@ def move_definitions(
     rows = []
     for name, target in targets.items():
         refusal, found = refused.get(name), mover.definitions.get(name)
-        line = found.node.lineno if found else refusal.line if refusal else 1
         uses = analysis.tree.uses.get((analysis.tree.module, name), ())
         rows.append(
             HelperReport(
                 name,
                 name,
                 analysis.source.path,
-                line,
+                found.node.lineno if found else refusal.line if refusal else 1,
                 "refused" if refusal else "moved",
                 refusal,
                 target=None if refused else site.layout.shown(target),

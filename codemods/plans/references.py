@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from codemods.plans.site import Site
 from codemods.program.imports import bound_name, imported_module
-from codemods.program.lifting import Analysis
 from codemods.program.loading import Loading
 from codemods.program.modules import Find
 from codemods.program.origins import resolve, walk
@@ -20,8 +19,7 @@ from codemods.rewrites.move.follow import Imports, follow
 from codemods.rewrites.text.file import TextNotPreserved
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """A name of the source, what it is called now, and in which module."""
 
     old: str
@@ -42,40 +40,35 @@ class Elsewhere:
         self.replaced = {name for name in self.moved if around.replacing([name]) is not None}
         self.skip = skip
 
-    def _mentioning(self, names: Collection[str]) -> Iterator[Path]:
-        """Files that mention the module and one of some names."""
+    def _mentioning(self) -> Iterator[Path]:
+        """Files that mention the module and one of the names."""
         tail = self.module.rpartition(".")[2].encode()
-        wanted = [name.encode() for name in names]
-        for path in sorted({*self.overlay.disk.files(self.root), *self.overlay.made}):
-            if path not in self.skip and path.suffix == ".py" and self.overlay.counts(path):
-                data = self.overlay.data(path)
-                if tail in data and any(name in data for name in wanted):
-                    yield path
+        wanted = [name.encode() for name in self.moved]
+        files = {**dict(self.overlay.files(self.root)), **self.overlay.made}
+        for path in sorted(files.keys() - self.skip):
+            data = files[path]
+            if path.suffix == ".py" and tail in data and any(name in data for name in wanted):
+                yield path
 
     def asked(self) -> set[str]:
         """Names that other files may take from the source as attributes or by strings: it must keep them."""
-        found, names = set[str](), self.moved.keys()
-        for path in self._mentioning(names):
+        found, names, tail = set[str](), self.moved.keys(), self.module.rpartition(".")[2]
+        for path in self._mentioning():
             try:
                 tree = self.overlay.source(path, str(path)).tree
             except SourceError:
-                found |= names & all_words(self.overlay.data(path).decode("utf-8", "replace"))
+                found |= names & all_words((self.overlay.found(path) or b"").decode("utf-8", "replace"))
                 continue
-            found.update(*self._asking(path, tree))
+            for node, scope in walk(tree, folder_package(path)):
+                match node:
+                    case ast.Attribute(attr=name) if name in names:
+                        base = resolve(node.value, scope)
+                        if base is None or base in (self.module, tail) or base.endswith(f".{tail}"):
+                            found.add(name)
+                    case ast.Constant(value=str() as text):
+                        words = all_words(text)
+                        found |= names & (words if tail in words else words_in(text))
         return found
-
-    def _asking(self, path: Path, tree: ast.Module) -> Iterator[set[str]]:
-        """The moved names that each attribute and each string of a file may take from the source."""
-        names, tail = self.moved.keys(), self.module.rpartition(".")[2]
-        for node, scope in walk(tree, folder_package(path)):
-            match node:
-                case ast.Attribute(attr=name) if name in names:
-                    base = resolve(node.value, scope)
-                    if base is None or base in (self.module, tail) or base.endswith(f".{tail}"):
-                        yield {name}
-                case ast.Constant(value=str() as text):
-                    words = all_words(text)
-                    yield names & (words if tail in words else words_in(text))
 
     def following(self, find: Find) -> tuple[dict[Path, tuple[Source, str]], set[str]]:
         """The files that follow, with their texts then; and names that others go on taking from the source,
@@ -87,7 +80,7 @@ class Elsewhere:
         loadings = Loading(self.find), Loading(find)
         texts: dict[Path, tuple[Source, str]] = {}
         stay = set[str]()
-        for path in self._mentioning(self.moved):
+        for path in self._mentioning():
             try:
                 source = self.overlay.source(path, str(path))
             except SourceError as error:
@@ -151,9 +144,3 @@ def _followed(source: Source, imports: Imports) -> str:
             f"{source.path}:{failure.line}: mentions a name that moves, and would be written differently; "
             "format the file"
         ) from None
-
-
-def free_everywhere(analysis: Analysis, name: str) -> bool:
-    """Tell whether a name occurs nowhere in a file."""
-    tree = analysis.tree
-    return name not in tree.names and all(use.node.id != name for use in tree.annotated)

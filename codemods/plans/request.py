@@ -1,18 +1,19 @@
-"""Requests about the helpers of one file, and their outcomes."""
+"""Requests about the helpers of one file, their outcomes, and the rewrites that come before a lift."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from codemods.equal.code import NotProven
 from codemods.plans.site import Site
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.modules import Module, Project
 from codemods.program.repository import dotted_name, import_base
-from codemods.rewrites.refusals import Accepted, Refusal
-from codemods.values import Style
+from codemods.rewrites.refusals import Accepted, Refusal, refuse
+from codemods.rewrites.text.file import TextNotPreserved
 from codemods.values.annotations import Annotations
 from codemods.values.stated import Stated
 
@@ -21,9 +22,9 @@ from codemods.values.stated import Stated
 class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
-    Unless ``strict``, a name that is taken in a file is replaced by another. If the source is
-    ``star_imported``, it gets no new public names. Of helpers in ``residual`` one is to stay, the captures of
-    those in ``context`` are to be collected, and what those in ``box`` rebind is to be kept in an object.
+    If the source is ``star_imported``, it gets no new public names. Of helpers in ``wrapper`` a closure is to
+    stay, the captures of those in ``context`` are to be collected, and what those in ``cell`` rebind is to be
+    kept in an object.
     """
 
     site: Site
@@ -32,19 +33,31 @@ class Request:
     renames: Mapping[Helper, str] = field(default_factory=dict)
     docstrings: Mapping[Path, str] = field(default_factory=dict)
     seams: frozenset[str]
-    strict: bool
     star_imported: bool
-    annotations: Style
-    residual: frozenset[Helper] = frozenset()
+    wrapper: frozenset[Helper] = frozenset()
     context: frozenset[Helper] = frozenset()
-    box: frozenset[Helper] = frozenset()
-    wrapped: frozenset[Helper] = frozenset()
+    cell: frozenset[Helper] = frozenset()
     accepted: Accepted = field(default_factory=Accepted)
 
     @property
     def collected(self) -> frozenset[Helper]:
-        """Helpers whose captures are collected: a residual reads them late, and passes them as parameters."""
-        return self.context - self.residual
+        """Helpers whose captures are collected: a wrapper reads them late, and passes them as parameters."""
+        return self.context - self.wrapper
+
+    def translated(self, now: Mapping[Helper, Helper]) -> Request:
+        """Make the same request about a rewritten file; ``now`` has what each helper has become."""
+        renames = {now[helper]: name for helper, name in self.renames.items()}
+        # A body that a wrapper calls goes by the helper's own name in another file.
+        names = {now[helper]: helper.name for helper in self.wrapper if helper in now} | renames
+        return replace(
+            self,
+            wanted=[now[helper] for helper in self.wanted],
+            targets={now[helper]: path for helper, path in self.targets.items()},
+            renames=names,
+            wrapper=frozenset(now[helper] for helper in self.wrapper),
+            context=frozenset(now[helper] for helper in self.context),
+            cell=frozenset(now[helper] for helper in self.cell),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +72,49 @@ class Outcome:
     refused: Mapping[Helper, Refusal]
 
 
-Lift = Callable[[Analysis, Request], Outcome]
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file after a rewrite that comes before the lift.
+
+    Attributes:
+        now: each helper of the file as it was, and what it has become.
+        explain: tells a refusal after the rewrite as one of the file as it was.
+        check: raises `NotProven` for an outcome that is not what the rewrite was made for.
+    """
+
+    analysis: Analysis
+    now: Mapping[Helper, Helper]
+    explain: Callable[[Helper, Refusal], Refusal] = lambda helper, refusal: refusal
+    check: Callable[[Outcome], None] = lambda outcome: None
 
 
-def annotations_of(analysis: Analysis, request: Request) -> Annotations:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Helpers for which a file is to be rewritten, and how; why some others can't be among them (then they
+    are found once more), and why others stay without any rewrite.
+    """
+
+    helpers: Sequence[Helper] = ()
+    rewrite: Callable[[], Rewritten] | None = None
+    unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
+    before: Mapping[Helper, Refusal] = field(default_factory=dict)
+
+
+def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:
+    """Refuse something in a line whose proof fails, or whose text can't be preserved."""
+    if isinstance(failure, NotProven):
+        return refuse("not-proven", line, failure.what)
+    return refuse("layout", failure.line, "this line can't be kept as it is written")
+
+
+def annotations_of(analysis: Analysis, site: Site) -> Annotations:
     """Infer annotations of a file's captures, with the project's other files as plans made them so far.
 
     None gets an annotation where the project checks annotations when it runs.
     """
-    style = request.annotations
-    if style != "none" and request.site.surroundings.checks_annotations:
-        style = "none"
-    project = project_of(analysis, request.site)
-    return analysis.tree.once(f"annotations {style}", lambda: Annotations(analysis, Stated(project), style))
+    known = not site.surroundings.checks_annotations
+    stated = Stated(project_of(analysis, site))
+    return analysis.tree.once("annotations", lambda: Annotations(analysis, stated, known=known))
 
 
 def project_of(analysis: Analysis, site: Site) -> Project:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+import difflib
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+from codemods.plans.report import FileChange
 from codemods.program.imports import Manner, manner_of
 from codemods.program.modules import Find, found_below
 from codemods.program.repository import dotted_name, folder_package, import_base, package_of, python_files
@@ -56,35 +61,11 @@ class Layout:
         """
         if self.rest != self.source or self.source_package is None:
             return Manner()
-        dots = manner_of(source.tree, self.source_package).dots
-        return Manner(self.package_of(path), dots)
+        return Manner(self.package_of(path), manner_of(source.tree, self.source_package).dots)
 
     def shown(self, path: Path) -> str:
         """A path as reports print it: relative to the root where it lies below it."""
-        try:
-            return path.relative_to(self.root).as_posix()
-        except ValueError:
-            return path.as_posix()
-
-
-class Disk:
-    """The Python files of a project as they are, each listed and read once."""
-
-    def __init__(self) -> None:
-        self._data: dict[Path, bytes | None] = {}
-        self._listed: dict[Path, list[Path]] = {}
-
-    def files(self, folder: Path) -> list[Path]:
-        """List the files below a folder."""
-        if folder not in self._listed:
-            self._listed[folder] = list(python_files(folder))
-        return self._listed[folder]
-
-    def found(self, path: Path) -> bytes | None:
-        """Read a file; None where there is none."""
-        if path not in self._data:
-            self._data[path] = path.read_bytes() if path.is_file() else None
-        return self._data[path]
+        return (path.relative_to(self.root) if path.is_relative_to(self.root) else path).as_posix()
 
 
 @dataclass
@@ -98,20 +79,17 @@ class Overlay:
     planned: frozenset[Path] = frozenset()
     made: dict[Path, bytes] = field(default_factory=dict)
     followers: set[Path] = field(default_factory=set)
-    sources: set[Path] = field(default_factory=set)
     rests: dict[Path, Path] = field(default_factory=dict)
-    disk: Disk = field(default_factory=Disk)
+    # Each file is listed and read once.
+    disk: dict[Path, bytes | None] = field(default_factory=dict)
+    listed: dict[Path, list[Path]] = field(default_factory=dict)
 
     def exists(self, path: Path) -> bool:
         """Tell whether there will be such a file."""
         return path in self.made or (path not in self.absent and path.exists())
 
-    def counts(self, path: Path) -> bool:
-        """Tell whether a file of the tree is one of those that plans see."""
-        return path not in self.absent or path in self.made
-
     def source(self, path: Path, shown: str) -> Source:
-        """A file as a source.
+        """Read a file.
 
         Raises:
             SourceError: if it can't be used.
@@ -122,26 +100,36 @@ class Overlay:
             raise SourceError(f"{shown}: is not there before the plan that makes it")
         return read_source(path, shown)
 
-    def data(self, path: Path) -> bytes:
-        """Give a file's bytes."""
-        found = self.made[path] if path in self.made else self.disk.found(path)
-        return path.read_bytes() if found is None else found
-
     def files(self, folder: Path) -> Iterator[tuple[Path, bytes]]:
-        """Give the files below a folder that plans see, with their bytes."""
-        return ((path, self.data(path)) for path in self.disk.files(folder) if self.counts(path))
+        """Give the Python files below a folder that are on disk and will be there, with their bytes."""
+        if folder not in self.listed:
+            self.listed[folder] = list(python_files(folder))
+        for path in self.listed[folder]:
+            if (data := self.found(path)) is not None:
+                yield path, data
 
     def found(self, path: Path) -> bytes | None:
         """A file's bytes; None where there will be no such file."""
         if path in self.made:
             return self.made[path]
-        return None if path in self.absent else self.disk.found(path)
+        return None if path in self.absent else self.on_disk(path)
+
+    def on_disk(self, path: Path) -> bytes | None:
+        """The bytes of a file as it is; None where there is none."""
+        if path not in self.disk:
+            self.disk[path] = path.read_bytes() if path.is_file() else None
+        return self.disk[path]
 
     def put(self, path: Path, source: Source | None, text: str) -> None:
         """Make or replace a file, in a source's encoding; in UTF-8 without one, when it is made afresh."""
         self.made[path] = text.encode("utf-8") if source is None else source.encode(text)
         if source is None:
             self.followers.discard(path)
+
+    def changes(self, layout: Layout) -> tuple[FileChange, ...]:
+        """List all files made so far."""
+        was = {path: None if path in self.absent else self.on_disk(path) for path in self.made}
+        return tuple(FileChange(p, layout.shown(p), was[p], data) for p, data in self.made.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +142,7 @@ class Site:
 
     @property
     def home(self) -> str:
-        """Name the module of the file that is left."""
+        """The module of the file that is left."""
         return dotted_name(self.layout.rest, self.layout.base)
 
     @property
@@ -169,19 +157,31 @@ class Site:
             return True
         return not frozen and overlay.exists(path)
 
-    def imports(self, source: Source, made: Sequence[str]) -> ImportSection:
-        """No imports yet, of what is left of a source, which imports from modules that are ``made``."""
+    def imports(self, source: Source, made: Sequence[str], future: tuple[str, ...] = ()) -> ImportSection:
+        """No imports yet, of a file that is made of a source and imports from modules that are ``made``."""
+        planned = list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
         manner = self.layout.manner(source, self.layout.rest)
-        return ImportSection(self.layout.folders, manner=manner, made=made, planned=self.planned)
+        return ImportSection(self.layout.folders, future, manner=manner, made=made, planned=planned)
 
     @property
-    def planned(self) -> list[str]:
-        """The modules that plans make, as they are imported."""
-        return list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
+    def star_imported(self) -> bool:
+        """Whether a star import of a file, or of a program in its texts, may bring all names elsewhere."""
+        return self.surroundings.once("star", self._star_imported)
+
+    def _star_imported(self) -> bool:
+        tree = self.surroundings.source.tree
+        if any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree)):
+            return False
+        rest = self.layout.rest
+        names = {rest.stem, self.home.rpartition(".")[2]} - {"__init__"}
+        dots = rb"|\.+" if rest.stem == "__init__" else b""
+        last = b"|".join(re.escape(name.encode()) for name in sorted(names))
+        star = re.compile(rb"\bfrom[\s\\]+(?:[\w.]*\b(?:%b)%b)[\s\\]+import[\s\\]*\*" % (last, dots))
+        return any(star.search(data) for _, data in self.overlay.files(self.layout.root))
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:
-    """Where a source is taken apart."""
+    """Find where a source is taken apart."""
     folder = layout.root if (layout.root in layout.rest.parents) else layout.base
     # What a plan makes afresh each time is not there yet.
     old = overlay.planned - overlay.made.keys() if layout.frozen else frozenset[Path]()
@@ -190,3 +190,22 @@ def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:
         return ((path, data) for path, data in overlay.files(folder) if path not in old)
 
     return Site(layout, overlay, Surroundings(source, layout.rest, folder, files))
+
+
+def line_before(source: Source, left: Source) -> Callable[[int], int]:
+    """The line of ``source`` for each line of what is left of it."""
+
+    @cache
+    def blocks() -> list[tuple[int, int, int, int]]:
+        pairs = difflib.SequenceMatcher(None, source.lines, left.lines)
+        return [(a, b, c, d) for _, a, b, c, d in pairs.get_opcodes()]
+
+    def line(number: int) -> int:
+        if left.text == source.text:
+            return number
+        for start, end, first, last in blocks():
+            if first <= number - 1 < last:
+                return min(start + (number - 1 - first), max(start, end - 1)) + 1
+        return number
+
+    return line

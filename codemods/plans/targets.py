@@ -8,14 +8,11 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from pathlib import Path
 
 from codemods.equal.code import reread
-from codemods.plans.met import (
-    met_by_new_file,
-    met_by_patches,
-    not_loaded_alike,
-)
+from codemods.plans.met import met_by_new_file, met_by_patches, not_loaded_alike
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in
@@ -60,36 +57,38 @@ class Target:
         return Import.under(self.module, names.definition, names.calls[caller])
 
     def made(self, texts: Sequence[str]) -> Source:
-        """The file with the texts of what it gets, as an interpreter reads it.
+        """Make the file with the texts of what it gets, as an interpreter reads it.
 
         Raises:
             TargetError: if it can't import what the source does. NotProven: if the result can't be read.
         """
-        shown, around = self.site.layout.shown(self.path), self.site.surroundings
-        why = met_by_patches(self.imports.runtime, around, self.site.home, self.site.find)
-        if why is not None:
+        shown = self.site.layout.shown(self.path)
+        if (why := met_by_patches(self.imports.runtime, self.site)) is not None:
             raise TargetError(f"{shown}: {why}")
-        width = line_limit(self.source)
-        return reread(made_module(self.title, self.imports, texts, self.source.newline, width), shown)
+        text = made_module(self.title, self.imports, texts, self.source.newline, line_limit(self.source))
+        return reread(text, shown)
 
 
-def target_at(site: Site, source: Source, path: Path, title: str, made: Sequence[str]) -> Target:
-    """A file with nothing in it yet; ``made`` are modules of the project that need not be there yet.
+def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequence[str]) -> Target:
+    """Begin a file with nothing in it; ``made`` are modules of the project that need not be there yet.
 
     Raises:
-        TargetError: if there is such a file, what is left of the source can't import it, or it is not loaded
-            as the source is.
+        TargetError: if there is such a file, what is left of the source can't import it, it is not loaded as
+            the source is, or something of the project would meet it.
     """
-    module, layout = module_of(site.layout, path), site.layout
+    layout, source = site.layout, analysis.source
+    module, shown = module_of(layout, path), layout.shown(path)
     if site.is_taken(path):
-        raise TargetError(f"{layout.shown(path)}: exists already; name a file that does not")
+        raise TargetError(f"{shown}: exists already; name a file that does not")
     if (other := not_loaded_alike(site, path)) is not None:
-        raise TargetError(f"{layout.shown(path)}: {other[1]}; choose another file")
-    manner = layout.manner(source, path)
-    section = ImportSection(
-        layout.folders, source.future_flags, manner=manner, made=made, planned=site.planned
-    )
-    return Target(site, source, path, title, module, section)
+        raise TargetError(f"{shown}: {other[1]}; choose another file")
+    # A new top-level module must not take the place of one that is imported.
+    imported = analysis.tree.once("imported", lambda: _imported(source.tree))
+    if module in imported and not site.overlay.exists(path):
+        raise TargetError(f"{shown}: would hide the module {module}; choose another name")
+    if not layout.frozen and (why := met_by_new_file(path, module, site.surroundings)) is not None:
+        raise TargetError(f"{shown}: {why}")
+    return Target(site, source, path, title, module, site.imports(source, made, source.future_flags))
 
 
 def build_targets(analysis: Analysis, decision: Decision, request: Request) -> list[Target]:
@@ -105,10 +104,8 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
         path = request.targets[helper]
         if path not in targets:
             title = request.docstrings.get(path) or f"Functions lifted out of {site.home}."
-            target = targets[path] = target_at(site, analysis.source, path, title, homes)
-            not_hidden(analysis, site, path, target.module)
+            target = targets[path] = target_at(site, analysis, path, title, homes)
             homes.append(target.module)
-            not_met(target)
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
@@ -121,7 +118,7 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
                 if other is not target:
                     target.imports.runtime.add(other.imported(callee, helper))
                     target.needs.add(other.module)
-        _annotate(annotations_of(analysis, request), decision, target)
+        _annotate(annotations_of(analysis, site), decision, target)
     no_cycle({target.module: target.needs for target in made}, "helpers")
     return made
 
@@ -159,25 +156,6 @@ def no_cycle(needs: Mapping[str, Collection[str]], what: str) -> None:
         raise TargetError(f"{cycle} would import each other; move their {what} to one file") from None
 
 
-def not_met(target: Target) -> None:
-    """Nobody waits for a new file, or lists it.
-
-    Raises:
-        TargetError: if the file would be met by something.
-    """
-    site = target.site
-    why = None if site.layout.frozen else met_by_new_file(target.path, target.module, site.surroundings)
-    if why is not None:
-        raise TargetError(f"{site.layout.shown(target.path)}: {why}")
-
-
-def not_hidden(analysis: Analysis, site: Site, path: Path, module: str) -> None:
-    """A new top-level module must not take the place of one that is imported."""
-    imported = analysis.tree.once("imported", lambda: _imported(analysis.source.tree))
-    if "." not in module and module in imported and not site.overlay.exists(path):
-        raise TargetError(f"{site.layout.shown(path)}: would hide the module {module}; choose another name")
-
-
 def _imported(tree: ast.Module) -> set[str]:
     """Top-level modules that a file imports anywhere, and those of the standard library."""
     imported = set(sys.stdlib_module_names)
@@ -189,25 +167,15 @@ def _imported(tree: ast.Module) -> set[str]:
     return imported
 
 
-def _definition(analysis: Analysis, target: Target, helper: Helper, request: Request, taken: set[str]) -> str:
-    """The name of a definition in a target; where nobody asked for names, one that is not taken."""
-    wanted = request.renames.get(helper, helper.name)
-    if wanted not in taken and not is_special(wanted):
-        return wanted
-    if request.strict and wanted in taken:
-        raise TargetError(f"{target.module}: two definitions would be called {wanted}; rename one")
-    if request.strict:
-        raise TargetError(f"{target.module}: {wanted} means something to the interpreter there; rename it")
-    return next(name for name in qualified_names(helper) if name not in taken)
-
-
 def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], request: Request) -> None:
     """Choose definition names, and the names under which callers know them."""
     in_source = FileNames(analysis, request.site.surroundings)
     for target in targets:
         taken = set[str]()
         for helper in target.helpers:
-            definition = _definition(analysis, target, helper, request, taken)
+            asked = request.renames.get(helper, helper.name)
+            names = [] if is_special(asked) else [asked]
+            definition = next(n for n in chain(names, qualified_names(helper)) if n not in taken)
             taken.add(definition)
             wanted = definition if definition.startswith("_") or not request.star_imported else None
             calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
@@ -259,18 +227,16 @@ def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
     loaded = {made.module for made in target.imports.runtime}
     for helper in target.helpers:
         for need in decision.lifting.needs[helper]:
-            for found in (known.of(*need), known.fallback):
-                if found is None:
-                    continue
-                imports = known.imports(found, target.site.home)
-                if _can_have(target, found, imports, taken):
-                    for made in imports - found.imports:
-                        # For type checkers alone, unless the module is loaded anyway.
-                        here = target.imports.runtime if made.module in loaded else target.imports.typing
-                        here.add(made)
-                    target.imports.typing.update(found.imports)
-                    target.stated[helper, need] = known.written(found)
-                    break
+            if (found := known.of(*need)) is None:
+                continue
+            imports = known.imports(found, target.site.home)
+            if _can_have(target, found, imports, taken):
+                for made in imports - found.imports:
+                    # For type checkers alone, unless the module is loaded anyway.
+                    here = target.imports.runtime if made.module in loaded else target.imports.typing
+                    here.add(made)
+                target.imports.typing.update(found.imports)
+                target.stated[helper, need] = known.written(found)
 
 
 def _can_have(target: Target, found: Annotation, imports: Collection[Import], taken: Collection[str]) -> bool:

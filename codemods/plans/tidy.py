@@ -11,7 +11,6 @@ from codemods.equal.code import NotProven, reread
 from codemods.equal.imports import prove_dropped
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
-from codemods.plans.stars import spreads
 from codemods.program.loading import Loading
 from codemods.program.source import Source
 from codemods.rewrites.imports.remove import drop_imports, mark_imports
@@ -38,12 +37,11 @@ class Tidy:
         kept: tuple[KeptImport, ...] = ()
         loading = Loading(self.site.find)
         needed = functools.cache(lambda: names_needed(before))
-        star_imported = functools.cache(
-            lambda: spreads(overlay.files(layout.root), layout.root, layout.rest, before.tree)
-        )
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
-            left = Left(before, now, around, self.seams, self.exported, star_imported, needed)
+            left = Left(
+                before, now, around, self.seams, self.exported, lambda: self.site.star_imported, needed
+            )
             found = left.unneeded(partial(loading.rehearsed, self.site.home, layout.rest))
             kept = found.kept
             try:

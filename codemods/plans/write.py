@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from codemods.program.source import Unusable
@@ -16,68 +15,48 @@ class WriteError(Unusable):
     """Nothing was changed; the message is one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One file, and the files beside it with its new text and its old one (None: it is new)."""
-
-    path: Path
-    staged: Path
-    kept: Path | None
-
-    def undo(self) -> None:
-        """Put the old file back, by renames alone."""
-        with contextlib.suppress(OSError):
-            if self.kept is not None:
-                self.kept.replace(self.path)
-            else:
-                self.path.unlink()
-
-    def forget(self) -> None:
-        """Remove the files beside it."""
-        for path in filter(None, (self.staged, self.kept)):
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-
-
 def write_all(files: Mapping[Path, bytes], *, replace: Callable[[Path, Path], object] = Path.replace) -> None:
     """Put every file in its place, in the order given, once all of them are on the disk beside their places.
 
     Raises:
         WriteError: if any can't be written; what was there before is there again.
     """
-    folders = _missing(path.parent for path in files)
+    missing = {p for path in files for p in path.parents if not p.exists()}
+    folders = sorted(missing, key=lambda path: len(path.parts))
     token = secrets.token_hex(4)
-    steps: list[_Step] = []
-    done: list[_Step] = []
-    current = next(iter(files), Path())
+    new: dict[Path, Path] = {}
+    old: dict[Path, Path] = {}
+    done: list[Path] = []
+    current = Path()
     try:
         for folder in folders:
             folder.mkdir(exist_ok=True)
-        for path, data in files.items():
-            current, beside = path, str(path.with_name(f".{path.name}.{token}.codemods"))
-            kept = Path(f"{beside}-old") if path.is_file() else None
-            steps.append(_Step(path, Path(f"{beside}-new"), kept))
-            _stage(steps[-1].staged, path, data)
-            if kept is not None:
-                _stage(kept, path, path.read_bytes())
-        for step in steps:
-            current = step.path
-            replace(step.staged, step.path)
-            done.append(step)
+        for current, data in files.items():
+            new[current] = current.with_name(f".{current.name}.{token}.codemods-new")
+            _stage(new[current], current, data)
+            if current.is_file():
+                old[current] = current.with_name(f".{current.name}.{token}.codemods-old")
+                _stage(old[current], current, current.read_bytes())
+        for current in files:
+            replace(new[current], current)
+            done.append(current)
     except BaseException as error:
-        _put_back(done, steps, folders)
+        for path in reversed(done):
+            with contextlib.suppress(OSError):
+                # By renames alone.
+                if path in old:
+                    old[path].replace(path)
+                else:
+                    path.unlink()
+        _forget(new, old)
+        for folder in reversed(folders):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         if isinstance(error, OSError):
             what = f"{current}: can't be written: {error.strerror or error}; nothing was changed"
             raise WriteError(what) from None
         raise
-    for step in steps:
-        step.forget()
-
-
-def _missing(folders: Iterable[Path]) -> list[Path]:
-    """Folders that are not there, outermost first."""
-    found = {p for folder in folders for p in (folder, *folder.parents) if not p.exists()}
-    return sorted(found, key=lambda path: len(path.parts))
+    _forget(new, old)
 
 
 def _stage(staged: Path, path: Path, data: bytes) -> None:
@@ -90,12 +69,8 @@ def _stage(staged: Path, path: Path, data: bytes) -> None:
     staged.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o644)
 
 
-def _put_back(done: Sequence[_Step], steps: Sequence[_Step], folders: Sequence[Path]) -> None:
-    """Restore the old tree."""
-    for step in reversed(done):
-        step.undo()
-    for step in steps:
-        step.forget()
-    for folder in reversed(folders):
+def _forget(*staged: Mapping[Path, Path]) -> None:
+    """Remove the files beside their places."""
+    for path in (path for each in staged for path in each.values()):
         with contextlib.suppress(OSError):
-            folder.rmdir()
+            path.unlink(missing_ok=True)

@@ -3,8 +3,3 @@
 Question: which type has a captured variable, and which annotation says so in which file?
 Imports program only; rewrites, plans and extract use it.
 """
-
-from typing import Literal
-
-Style = Literal["inferred", "any", "none"]
-"""What captures are annotated with: what the program says, ``Any`` where it does not say, or nothing."""

@@ -16,7 +16,6 @@ from codemods.program.globals import globals_of
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope
-from codemods.values import Style
 from codemods.values.stated import NONE, Stated
 from codemods.values.variables import Variables
 
@@ -44,25 +43,21 @@ class _Unknown(Exception):
 class Annotations:
     """The annotations that captures of one file get."""
 
-    def __init__(self, analysis: Analysis, stated: Stated, style: Style) -> None:
+    def __init__(self, analysis: Analysis, stated: Stated, *, known: bool) -> None:
+        """Unless any are ``known``, nothing gets one."""
         self.analysis = analysis
         self.tree = analysis.tree
         self.stated = stated
-        self.style = style
+        self.known = known
         self.variables = Variables(analysis, stated)
 
     def of(self, name: str, owner: Scope) -> Annotation | None:
         """The annotation of a variable, of the values that it may have anywhere."""
-        return None if self.style == "none" else self._inferred(name, owner)
+        return self._inferred(name, owner) if self.known else None
 
     def of_result(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Annotation | None:
         """What a function of the module says that it returns."""
-        return None if self.style == "none" or node.returns is None else self._copied(node.returns)
-
-    @property
-    def fallback(self) -> Annotation | None:
-        """What stands where nothing is known."""
-        return self.anything if self.style == "any" else None
+        return self._copied(node.returns) if self.known and node.returns is not None else None
 
     def here(self, found: Annotation | None, taken: Collection[str] = ()) -> ast.expr | None:
         """An annotation as it can stand in the source itself, without imports that the source lacks."""
@@ -83,16 +78,6 @@ class Annotations:
         for name in found.names - lacking:
             made.update(globals_of(self.analysis).elsewhere(name, self.stated.project.own.package, rest))
         return frozenset(made)
-
-    @property
-    def anything(self) -> Annotation:
-        """``Any``, by whichever name."""
-        imports: set[Import] = set()
-        try:
-            text = self._named("typing.Any", imports)
-        except _Unknown:
-            return Annotation(ast.Name("Any", ast.Load()), frozenset([Import("typing", "Any")]))
-        return _parsed(text, imports)
 
     def _inferred(self, name: str, owner: Scope) -> Annotation | None:
         declared = self.variables.declaration(name, owner)

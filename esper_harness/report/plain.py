@@ -1,8 +1,9 @@
-"""Text from elsewhere, made harmless to read."""
+"""Plain text: text from elsewhere, made harmless to read, and columns."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 LONGEST = 400
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -18,3 +19,12 @@ def visible(text: str, longest: int = LONGEST) -> str:
 def _spelled(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def columns(rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Align rows in columns, the last one ragged."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]

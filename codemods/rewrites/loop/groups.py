@@ -10,31 +10,28 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 MOST = 15
-"""The most fields of a class, where the plan does not say which names travel together."""
+"""The most fields of a class."""
 _FEWEST = 3
 _PLAIN = {"enabled", "initial", "last", "max", "min", "new", "num", "per", "start", "total", "use"}
 
 
-def groups_of(
-    names: Mapping[str, str], given: Mapping[str, Sequence[str]], taken: Collection[str]
-) -> dict[str, tuple[str, ...]]:
-    """Group names so that no class has more than `MOST` fields, beside the groups that are ``given``.
+def groups_of(names: Mapping[str, str], taken: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Group names so that no class has more than `MOST` fields.
 
     ``names`` have the kind of each (``Settings``); those that share a word come together, then those of a
     kind. ``taken`` are names that no class may have.
     """
-    grouped = {name for group in given.values() for name in group}
-    left = [name for name in names if name not in grouped]
+    left = list(names)
     made: dict[str, tuple[str, ...]] = {}
 
     def add(stem: str, chosen: Sequence[str]) -> None:
-        used = {*taken, *given, *made, *dir(builtins), *map(str.capitalize, keyword.kwlist)}
-        fields = {*names, *map(field_of, (*given, *made))}
+        used = {*taken, *made, *dir(builtins), *map(str.capitalize, keyword.kwlist)}
+        fields = {*names, *taken, *map(field_of, made)}
         stems = itertools.chain([stem, f"{stem}State"], (f"{stem}{n}" for n in itertools.count(2)))
         made[next(s for s in stems if s not in used and field_of(s) not in fields)] = tuple(chosen)
         left[:] = [name for name in left if name not in chosen]
 
-    while len(left) + len(given) + len(made) > MOST:
+    while len(left) + len(made) > MOST:
         counts = Counter(word for name in left for word in _words(name))
         shared = [word for word in counts if _FEWEST <= counts[word] <= MOST]
         if shared:

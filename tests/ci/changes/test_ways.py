@@ -256,7 +256,7 @@ WAYS: list[tuple[str, Way, str]] = [
     ("no plan", remove("plans/split.toml"), "plans.split"),
     (
         "another plan of those that are only carried out",
-        append("plans/old/first.toml", "annotations = 'any'\n"),
+        append("plans/old/first.toml", "rest = 'x.py'\n"),
         "plans.first",
     ),
     ("another frozen source", write("frozen/first.py", "FIRST = 2\n"), "plans.first"),

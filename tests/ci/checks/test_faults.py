@@ -130,7 +130,7 @@ def test_a_check_that_crashes_has_a_name(
     def crash(*arguments: object) -> None:
         raise ZeroDivisionError("one line\nand another")
 
-    monkeypatch.setattr("ci.checks.plans.check_plan", crash)
+    monkeypatch.setattr("ci.checks.plans.run_plan", crash)
     assert main(["--only", "plan", "--only", "contracts", "--root", str(repository)]) == 1
     printed = capsys.readouterr().out
     assert "crashed: ZeroDivisionError: one line" in printed

@@ -70,7 +70,6 @@ UNUSABLE = {
         {"m.py": ""},
         "has no function f; no function in it has helpers",
     ),
-    "gone": (["m.py", "--root", "."], {"m.py": GOOD}, "--root is gone: the project around FILE is read"),
     "tests": (["m.py", "--tests", "nope"], {"m.py": GOOD}, "--tests nope: no such folder"),
     "format": (
         ["m.py", "--output-format", "xml"],

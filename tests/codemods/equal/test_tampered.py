@@ -19,6 +19,7 @@ from codemods.extract import main
 from codemods.plans import compose, loop, rewrites, targets
 from codemods.program.source import parse_source
 from codemods.program.walk import read_scopes
+from codemods.rewrites.loop import groups
 from codemods.rewrites.text.file import Program
 
 PLAIN = """
@@ -204,8 +205,6 @@ function = "train"
 [loop]
 class = "Trainer"
 to = "trainer.py"
-[loop.state]
-Bounds = ["scale", "rows"]
 """
 # In what is left of the source, or in the new file: what was there, and what stands there.
 TAMPERED_LOOPS = [
@@ -215,8 +214,8 @@ TAMPERED_LOOPS = [
     ("rest", ").run()", ").run(1)"),
     ("rest", "rows=rows", "rows=total"),
     ("rest", "        total=total,\n", ""),
-    ("rest", "bounds=Bounds(", "bounds=Trainer("),
-    ("rest", "import Bounds, Trainer", "import Bounds as Other, Trainer"),
+    ("rest", "setup=Setup(", "setup=Trainer("),
+    ("rest", "import Setup, Trainer", "import Setup as Other, Trainer"),
     ("rest", "return total", "return scale"),
     ("rest", "    total = 0\n", ""),
     ("rest", "def train(", "def other("),
@@ -228,8 +227,8 @@ TAMPERED_LOOPS = [
     ("target", "    rows: Any\n", "    rows: Any\n    rows: Any\n"),
     ("target", "    rows: Any\n", "    rows: Any = None\n"),
     ("target", "    rows: Any\n", "    rows: Any\n    more: Any\n"),
-    ("target", "total = self.total", "total = self.bounds"),
-    ("target", "total = self.total", "len = self.total"),
+    ("target", "total = self.setup.total", "total = self.setup"),
+    ("target", "total = self.setup.total", "len = self.setup.total"),
     ("target", "class Trainer", "class Other"),
     ("target", "def run(self)", "def walk(self)"),
     ("target", "def run(self)", "def run(row)"),
@@ -245,6 +244,7 @@ TAMPERED_LOOPS = [
 def test_what_else_is_written_of_a_loop_is_found_out(
     where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(groups, "MOST", 2)
     place: Any = loop.Taken if where == "rest" else targets
     tamper(monkeypatch, place, "rest" if where == "rest" else "made_module", there, instead)
     assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
@@ -363,6 +363,7 @@ def test_a_wrong_claim_of_a_loop_is_found_out(
         proven(old, dataclasses.replace(claim, **claimed), *given)
 
     proven = loop.prove_loop
+    monkeypatch.setattr(groups, "MOST", 2)
     monkeypatch.setattr(loop, "prove_loop", tampered)
     assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
     assert not (tmp_path / "trainer.py").exists()

@@ -109,10 +109,10 @@ def _program(setup: str) -> str:
 
 
 @pytest.fixture
-def annotation(tmp_path: Path, extract: Command) -> Callable[..., str | None]:
+def annotation(tmp_path: Path, extract: Command) -> Callable[[str], str | None]:
     """Lift the helper of a program to another file; the annotation of its new parameter."""
 
-    def of(program: str, *options: str) -> str | None:
+    def of(program: str) -> str | None:
         (tmp_path / "pyproject.toml").touch()
         (tmp_path / "kinds.py").write_text(KINDS)
         (tmp_path / "program.py").write_text(program)
@@ -123,7 +123,6 @@ def annotation(tmp_path: Path, extract: Command) -> Callable[..., str | None]:
             "--write",
             "--output-format",
             "json",
-            *options,
         )
         assert ran.helpers["h"]["status"] == "lifted", ran.out
         made = ast.parse((tmp_path / "made.py").read_text())
@@ -135,30 +134,30 @@ def annotation(tmp_path: Path, extract: Command) -> Callable[..., str | None]:
 
 
 @pytest.mark.parametrize("case", SAID)
-def test_what_the_program_says(case: str, annotation: Callable[..., str | None]) -> None:
+def test_what_the_program_says(case: str, annotation: Callable[[str], str | None]) -> None:
     setup, expected = SAID[case]
     assert annotation(_program(setup)) == expected
 
 
 @pytest.mark.parametrize("case", NOT_SAID)
-def test_nothing_is_guessed(case: str, annotation: Callable[..., str | None]) -> None:
+def test_nothing_is_guessed(case: str, annotation: Callable[[str], str | None]) -> None:
     assert annotation(_program(NOT_SAID[case])) is None
 
 
 def test_none_where_the_project_may_check_annotations_when_it_runs(
-    tmp_path: Path, annotation: Callable[..., str | None]
+    tmp_path: Path, annotation: Callable[[str], str | None]
 ) -> None:
     (tmp_path / "conftest.py").write_text("from beartype.claw import beartype_this_package\n")
     assert annotation(_program("x = 3")) is None
 
 
-def test_where_annotations_are_evaluated_they_are_text(annotation: Callable[..., str | None]) -> None:
+def test_where_annotations_are_evaluated_they_are_text(annotation: Callable[[str], str | None]) -> None:
     evaluated = _program("x = Model()").removeprefix("from __future__ import annotations\n")
     assert annotation(evaluated) == "'Model'"
 
 
 def test_the_made_files_run(
-    tmp_path: Path, annotation: Callable[..., str | None], execute: Callable[..., str]
+    tmp_path: Path, annotation: Callable[[str], str | None], execute: Callable[..., str]
 ) -> None:
     """All cases in one program: it prints what it printed, and the new file loads by itself."""
     outers = "".join(

@@ -157,36 +157,6 @@ def test_a_later_plan_starts_from_what_an_earlier_one_makes(
     assert execute(project, "-c", "from pkg.source import run; print(run(3))") == before
 
 
-def test_a_chain_with_rest_can_be_checked(project: Path, extract: Command) -> None:
-    frozen = project / "frozen.py"
-    (project / "user.py").unlink()
-    (project / "pkg" / "source.py").rename(frozen)
-    plan = project / "plan.toml"
-    plan.write_text(PLAN.replace('"pkg/source.py"', '"frozen.py"\nrest = "source.py"'))
-    later = project / "later.toml"
-    later.write_text(
-        'version = 1\nsource = "frozen.py"\nrest = "source.py"\nroot = "pkg"\nfunction = "run"\n'
-        'after = ["plan.toml"]\n[[move]]\nto = "say.py"\nnames = ["say"]\n'
-    )
-    assert extract("--plan", later, "--write").code == 0
-    assert extract("--plan", later, "--check").code == 0
-    assert frozen.read_text() == SOURCE
-    assert extract("--plan", plan, "--check").code == 0
-
-
-def test_a_definition_on_the_first_line_is_imported_where_it_was(
-    project: Path, extract: Command, execute: Callable[..., str]
-) -> None:
-    source = project / "first.py"
-    source.write_text("def twice(x):\n    return 2 * x\n\n\nprint(twice(4))\n")
-    plan = project / "plan.toml"
-    plan.write_text('version = 1\nsource = "first.py"\n[[move]]\nto = "helpers.py"\nnames = ["twice"]\n')
-    before = execute(project, "first.py")
-    ran = extract("--plan", plan, "--write")
-    assert ran.code == 0, ran.err + ran.out
-    assert execute(project, "first.py") == before
-
-
 def test_a_file_with_other_things_in_it_is_not_overwritten(project: Path, extract: Command) -> None:
     (project / "user.py").unlink()
     (project / "pkg" / "source.py").rename(project / "frozen.py")
@@ -196,13 +166,6 @@ def test_a_file_with_other_things_in_it_is_not_overwritten(project: Path, extrac
     assert ran.code == 2
     assert "state.py exists already and holds mine" in ran.err
     assert "def mine" in (project / "pkg" / "state.py").read_text()
-
-
-def test_plans_that_come_after_each_other_are_an_error(project: Path, extract: Command) -> None:
-    (project / "plan.toml").write_text('after = ["plan.toml"]\n' + PLAN)
-    ran = extract("--plan", project / "plan.toml")
-    assert ran.code == 2
-    assert "comes after this plan itself" in ran.err
 
 
 def test_excepted_helpers_stay(project: Path, extract: Command) -> None:
@@ -230,14 +193,6 @@ def test_imports_follow_and_attributes_find_the_old_name(
     assert "source._describe(State(6))" in text
     assert "from pkg.source import run as r\nfrom pkg.state import State as S\n" in text
     assert "MOST = 3" in (project / "pkg" / "describe.py").read_text()
-
-
-def test_a_module_that_is_there_takes_no_definition(project: Path, extract: Command) -> None:
-    (project / "pkg" / "state.py").write_text("x = 1\n")
-    ran = extract("--plan", project / "plan.toml", "--write")
-    assert ran.code == 2
-    assert "state.py: exists already; name a file that does not" in ran.err
-    assert (project / "pkg" / "source.py").read_text() == SOURCE
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_a_seam_that_a_test_patches_keeps_working(
         (
             '"collect_telemetry"',
             '"process_train_batch"',
-            6,
+            15,
             "two definitions would be called process_train_batch",
         ),
         ("_collect_telemetry_for_batch =", "other =", 18, "other is renamed but not among the names moved"),

@@ -47,13 +47,9 @@ names = ["Options"]
 """
 
 WORDS = (
-    "module",
-    "pathname funcName",
-    "signature of get_type_hints",
-    "pydantic and tyro",
-    "__module__ or __qualname__",
-    "doctest",
-    "pickle.load(file)",
+    "module, pathname, funcName",
+    "signature of get_type_hints, doctest, pydantic and tyro",
+    "__module__ or __qualname__, pickle.load(file)",
 )
 
 LOOKS = {
@@ -69,13 +65,7 @@ from steps import log
 for value in (log, 2):
     print(type(value).__module__, value.__class__.__qualname__)
 """,
-    "names": """\
-import steps
-class Mine: ...
-print(Mine.__module__, getattr(Mine, '__qualname__'), steps.log)
-""",
     "format": "from steps import log\nlog.root.handlers[0].setFormatter('%(module)s %(funcName)s')\n",
-    "filter": "import logging\nlogging.root.addFilter(lambda record: record.module != 'steps')\n",
 }
 
 OTHERS = [*(f'"""About {word}."""\n# {word}\n' for word in WORDS), *LOOKS.values()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.plans.derive import derive_tree, run_afresh
+from codemods.plans import derive_tree, run_plan
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ PLANS = ROOT / "codemods" / "plans"
 
 @pytest.mark.parametrize("plan", sorted(PLANS.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_plan_can_be_carried_out(plan: Path) -> None:
-    report = run_afresh(plan, None)
+    report = run_plan(plan, None, afresh=True)
     assert report.helpers
     assert not report.refused
 

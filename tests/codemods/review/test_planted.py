@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from codemods.plans.derive import run_afresh
+from codemods.plans import run_plan
 from codemods.review.report import Lifted, Renamed, Same
 from codemods.review.review import review
 from codemods.review.trees import Tree, tree_at
@@ -69,7 +69,7 @@ class Derived:
     def __init__(self) -> None:
         root = REPOSITORY / "src"
         shipped = tree_at(str(root), root)
-        files = run_afresh(PLAN, REPOSITORY).files
+        files = run_plan(PLAN, REPOSITORY, afresh=True).files
         self.made = {change.path.relative_to(root).as_posix(): change.after for change in files}
         others = {path: blob for path, blob in shipped.identities.items() if path not in self.made}
         [rest] = [path for path in self.made if path.endswith("training/vectorized.py")]
