@@ -19,7 +19,7 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs
-from golden.compare.process import compare_process
+from golden.compare.process import KINDS, Kind, compare_process
 from golden.compare.renamed import renamed
 from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event
@@ -62,10 +62,11 @@ def judge(
     right: Trace,
     counts: Sequence[Rows] = (),
     align: Callable[[Sequence[Event], Sequence[Event]], list[EventChange]] = compare_events,
+    kinds: Sequence[Kind] = KINDS,
 ) -> Comparison:
     """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already.
 
-    ``align`` finds the changes of events.
+    ``align`` finds the changes of events, ``kinds`` are those of processes.
     """
     right, names = renamed(left, right)
     if (otherwise := made_otherwise(left, right)) is not None:
@@ -87,7 +88,7 @@ def judge(
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in _paired(left.processes, right.processes):
-        result = compare_process(a, b, agreed(left, right), account)
+        result = compare_process(a, b, agreed(left, right), account, kinds)
         compared += result.compared
         divergences += result.divergences
         # Events are dated by the steps of the first process.

@@ -22,7 +22,8 @@ from golden.trace.streams import Stream, by_stream
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Process
 
-KINDS: tuple[Callable[[Sides], Found], ...] = (
+Kind = Callable[[Sides], Found]
+KINDS: tuple[Kind, ...] = (
     compare_steps,
     compare_random_states,
     compare_calls,
@@ -45,9 +46,13 @@ class ProcessResult:
 
 
 def compare_process(
-    left: Process, right: Process, tolerances: Sequence[Tolerance] = (), account: Account | None = None
+    left: Process,
+    right: Process,
+    tolerances: Sequence[Tolerance] = (),
+    account: Account | None = None,
+    kinds: Sequence[Kind] = KINDS,
 ) -> ProcessResult:
-    """Compare all kinds of one process on both sides; ``tolerances`` are of the final state."""
+    """Compare kinds of one process on both sides; ``tolerances`` are of the final state."""
     both = sides(left, right, tolerances, account)
     unread = list(dict.fromkeys([*left.unread, *right.unread]))
     shown = ", ".join(unread[:3]) + (" …" if len(unread) > 3 else "")
@@ -56,7 +61,7 @@ def compare_process(
         places=((right.name, right.place),) if right.place else (),
     )
     divergences: list[Divergence] = []
-    for kind in KINDS:
+    for kind in kinds:
         found = kind(both)
         compared += found.compared
         divergences += found.divergences

@@ -11,6 +11,7 @@ from golden.compare.compare import different
 from golden.compare.divergence import Divergence
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
 from golden.compare.process import compare_process
+from golden.compare.steps import compare_steps
 from golden.trace.trace import KINDS, Call, Process, Step, Trace
 
 
@@ -25,7 +26,9 @@ def compare_replicas(trace: Trace) -> Comparison:
     compared = Compared()
     found: list[Divergence] = []
     for other in others:
-        result = compare_process(_parameters(first, other.name), _parameters(other, other.name))
+        result = compare_process(
+            _parameters(first, other.name), _parameters(other, other.name), kinds=(compare_steps,)
+        )
         compared += result.compared
         found += result.divergences
         call = other_sequence(first, other)
@@ -36,27 +39,15 @@ def compare_replicas(trace: Trace) -> Comparison:
 
 
 def _parameters(process: Process, name: str) -> Process:
-    """A process as if there were nothing of it but the parameters after each step."""
-    return replace(
-        process,
-        name=name,
-        steps=tuple(map(_only_parameters, process.steps)),
-        rng={},
-        reads=None,
-        values={},
-        finals={},
-        looks=(),
-        left_out=(),
-        calls=(),
-    )
+    """A process as if its steps had nothing but parameters."""
+    return replace(process, name=name, steps=tuple(map(_only_parameters, process.steps)))
 
 
 def _only_parameters(step: Step) -> Step:
     digests = {kind: text if kind == "params" else "" for kind, text in step.digests.items()}
     tensors = {kind: step.layout.tensors[kind] if kind == "params" else () for kind in KINDS}
-    layout = replace(step.layout, tensors=tensors)
     return replace(
-        step, layout=layout, digests=digests, losses=(), settings={}, rng={}, reads=None, values={}, calls=()
+        step, layout=replace(step.layout, tensors=tensors), digests=digests, losses=(), settings={}
     )
 
 

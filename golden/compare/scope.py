@@ -8,10 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from golden.compare.calls import compare_calls
 from golden.compare.compare import judge
 from golden.compare.divergence import Rows
 from golden.compare.events import compare_events, compare_events_by_env
+from golden.compare.final_states import compare_final_states
+from golden.compare.living import compare_living
 from golden.compare.outcome import Comparison, NotComparable
+from golden.compare.process import KINDS, Kind
+from golden.compare.random_states import compare_random_states
+from golden.compare.reads import compare_reads, compare_values
+from golden.compare.steps import compare_steps
 from golden.trace.events import Event, lookup
 from golden.trace.living import Look
 from golden.trace.streams import Stream, by_stream, streams
@@ -63,7 +70,9 @@ def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
     counts = _counts(a, b, each=each) if "counts" in scope.parts else []
     if "events" not in scope.parts:
         a, b = replace(a, events=()), replace(b, events=())
-    return judge(a, b, counts, compare_events_by_env if each else compare_events)
+    asked = {kind for part in scope.parts for kind in _KINDS.get(part, ())}
+    kinds = tuple(kind for kind in KINDS if kind in asked)
+    return judge(a, b, counts, compare_events_by_env if each else compare_events, kinds)
 
 
 _TITLES: Mapping[Part, str] = {
@@ -78,7 +87,14 @@ _TITLES: Mapping[Part, str] = {
     "final": "no final state",
 }
 
-_OF_PROCESSES: frozenset[Part] = frozenset(("steps", "rng", "reads", "values", "modules", "final"))
+_KINDS: Mapping[Part, tuple[Kind, ...]] = {
+    "steps": (compare_steps, compare_calls, compare_final_states),
+    "rng": (compare_random_states,),
+    "reads": (compare_reads,),
+    "values": (compare_values,),
+    "modules": (compare_living,),
+    "final": (compare_final_states,),
+}
 
 
 def _has(trace: Trace, part: Part) -> bool:
@@ -127,7 +143,7 @@ def _restricted(trace: Trace, scope: Scope) -> Trace:
     if scope.env == "each":
         events.sort(key=lambda event: _env_order(event.env))
     # Where nothing of processes is asked for, their number is no difference.
-    asked = not _OF_PROCESSES.isdisjoint(scope.parts)
+    asked = not _KINDS.keys().isdisjoint(scope.parts)
     ranks = trace.processes[:1] if scope.ranks == "first" else trace.processes
     processes = tuple(_part_of(p, scope) for p in ranks) if asked else ()
     outputs = trace.outputs if "outputs" in scope.parts else ()
@@ -148,45 +164,27 @@ def _part_of(process: Process, scope: Scope) -> Process:
         if not {"steps", "final"}.isdisjoint(scope.parts)
         and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
-    rng, reads, values = (part in scope.parts for part in ("rng", "reads", "values"))
     steps = [step for step in process.steps if step.layout.optimizer in kept]
-    if "steps" not in scope.parts:
-        steps = list(map(_without_content, steps))
     if scope.env == "each":
-        steps.sort(key=lambda step: _env_order(step.layout.env))
-    # Whose random numbers and reads came before a step depends on how the envs interleave.
-    rng_of_steps = rng and scope.env != "each"
+        # Whose random numbers came before a step depends on how the envs interleave.
+        steps = [
+            replace(step, rng={}) for step in sorted(steps, key=lambda step: _env_order(step.layout.env))
+        ]
+    at_end = scope.overlap != "start"
     return replace(
         process,
-        steps=tuple(
-            replace(
-                step,
-                rng=step.rng if rng_of_steps else {},
-                reads=step.reads if reads else None,
-                values=step.values if values else {},
-            )
-            for step in steps
-        ),
-        rng=process.rng if rng and scope.overlap != "start" else {},
-        reads=process.reads if reads and scope.overlap != "start" else None,
-        values=process.values if values and scope.overlap != "start" else {},
+        steps=tuple(steps),
+        rng=process.rng if at_end else {},
+        reads=process.reads if at_end else None,
+        values=process.values if at_end else {},
         finals={o: path for o, path in process.finals.items() if o in kept},
-        looks=tuple(map(_without_attributes, process.looks)) if "modules" in scope.parts else (),
-        held=None,
-        calls=process.calls if "steps" in scope.parts else (),
+        looks=tuple(map(_without_attributes, process.looks)),
     )
 
 
 def _without_attributes(look: Look) -> Look:
     """A look at modules without what is no state: variants of a run may count and name otherwise."""
     return replace(look, modules=tuple(replace(module, attributes=None) for module in look.modules))
-
-
-def _without_content(step: Step) -> Step:
-    """A step of which nothing counts but that it was taken, and by what."""
-    layout = replace(step.layout, tensors=dict.fromkeys(step.layout.tensors, ()))
-    digests = dict.fromkeys(step.digests, "")
-    return replace(step, layout=layout, digests=digests, losses=(), settings={}, calls=())
 
 
 def _env_order(env: int | None) -> tuple[bool, int]:
