@@ -134,8 +134,10 @@ class Masks:
         text = _TEMPORARY.sub(_given_name, text)
         return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
-    def is_unstable(self, path: str) -> bool:
-        """Whether a field is left out: because the run says so, or its name is that of a time or a rate."""
+    def is_unstable(self, path: str, value: Any = None) -> bool:
+        """Whether a field is left out: the run says so, or its name is that of a time or a rate, which
+        no truth value is.
+        """
         name = path.rpartition(".")[2].rpartition("/")[2]
         words = _words(name)
         timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_COUNTS)
@@ -145,7 +147,8 @@ class Masks:
             timed = False
         matching = [pattern for pattern in self.unstable if is_unstable(path, (pattern,))]
         self.seen.update(matching)
-        return bool(matching) or timed or name.lower().endswith(_ENDINGS)
+        measured = timed or name.lower().endswith(_ENDINGS)
+        return bool(matching) or (measured and not isinstance(value, bool))
 
     def lines(self, text: str) -> Iterator[str]:
         """The lines of a text that can repeat; of what was drawn over, only what remained."""
@@ -168,7 +171,7 @@ class Masks:
             found = {}
             for name, item in _named(value):
                 below = f"{path}.{name}" if path else name
-                if self.is_unstable(below):
+                if self.is_unstable(below, item):
                     self.left_out.fields.add(below)
                 else:
                     found[name] = self.tree(item, below)

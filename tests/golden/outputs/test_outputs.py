@@ -272,6 +272,11 @@ def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
     assert Masks({}).path(f"runs/x__1__{now}/a") == "runs/x__1__<time>/a"
 
 
+def test_a_truth_value_is_no_time_whatever_its_name() -> None:
+    settings = {"time_dependent": True, "log_time": False, "avg_time": 0.25}
+    assert Masks({}).tree(settings) == {"time_dependent": True, "log_time": False}
+
+
 def test_tables_with_comments_and_without_a_name_that_says_so(tmp_path: Path) -> None:
     sides = []
     for took, begun in ((0.25, 1_795_404_190.1), (12.5, 1_795_404_194.7)):
