@@ -136,9 +136,17 @@ class _Rows:
             self.named.append({kind: len(self.named), **what})
         return self._numbers[kind, key]
 
-    def _site(self, site: Site) -> int:
-        where = {"file": site.file, "line": 0, "function": site.function, "read": site.read}
-        return self._number("site", site.place, **where)
+    def _by_site(self, found: Mapping[Site, Any] | None, told: Callable[[Any], Any]) -> list[Any] | None:
+        """What came of each place of the program, without its line, which may move."""
+        if found is None:
+            return None
+        rows, seen = [], Counter[str]()
+        for site, each in found.items():
+            seen[site.place] += 1
+            again = f" ({seen[site.place]})" if seen[site.place] > 1 else ""
+            where = {"file": site.file, "line": 0, "function": site.function + again, "read": site.read}
+            rows.append([self._number("site", (site.place, again), **where), told(each)])
+        return rows
 
     def between(self, of: Step | Process) -> Record:
         """What came since the step before; what is empty is left out."""
@@ -146,11 +154,10 @@ class _Rows:
             [self._number("call", c.text, text=c.text), c.point, c.gives[:_SHORT], c.gets[:_SHORT]]
             for c in of.calls
         ]
-        reads, values = _by_place(of.reads, sum), _by_place(of.values, _short)
         found = {
             "rng": {"a generator": _short(dict(of.rng))} if of.rng else {},
-            "reads": None if reads is None else [[self._site(site), count] for site, count in reads],
-            "values": None if values is None else [[self._site(site), digest] for site, digest in values],
+            "reads": self._by_site(of.reads, int),
+            "values": self._by_site(of.values, _short),
             "calls": calls,
         }
         return {name: rows for name, rows in found.items() if rows is None or rows}
@@ -213,18 +220,6 @@ class _Rows:
         if id(module.form) not in self._forms:
             self._forms[id(module.form)] = _short(form)
         return [self._forms[id(module.form)], *rest]
-
-
-def _by_place(
-    found: Mapping[Site, Any] | None, together: Callable[[list[Any]], _T]
-) -> list[tuple[Site, _T]] | None:
-    """What came of each place of the program, whose line may move."""
-    if found is None:
-        return None
-    places: dict[str, tuple[Site, list[Any]]] = {}
-    for site, each in found.items():
-        places.setdefault(site.place, (site, []))[1].append(each)
-    return [(site, together(several)) for site, several in places.values()]
 
 
 def _file(path: Path | str) -> str:

@@ -112,4 +112,4 @@ def test_reads_against_a_golden(project: Project, goldens: Path) -> None:
     result = project.golden("verify", "train", "--root", project.root)
     assert result.code == 1
     assert "host reads before step 0 of env 2, Sequential (step 2 overall): 1 -> 2" in result.out
-    assert "<module> item: 1 -> 2" in result.out
+    assert "<module> (2) item: 0 -> 1" in result.out
