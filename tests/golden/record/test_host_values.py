@@ -120,7 +120,7 @@ def test_a_golden_knows_values(project: Project, monkeypatch: pytest.MonkeyPatch
     project.script(text.replace("# AFTER STEP", "shown = host[0].bias.max().item()"))
     result = project.golden("verify", "train", "--root", project.root)
     assert result.code == 1
-    assert "values that the host reads before step 1 overall" in result.out
+    assert "first divergence: value that the host reads before step 0 of env 1" in result.out
 
 
 @pytest.mark.slow
