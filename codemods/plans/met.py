@@ -40,8 +40,10 @@ def met_by_new_file(path: Path, module: str, around: Surroundings) -> str | None
         shown = shown_path(file, around.root)
         if _lists_modules(file, data, path):
             return f"{shown} lists the files of its folder, of which it would be one; choose another folder"
+        if file == around.path:
+            continue
         initial = file == path.parent / "__init__.py"
-        if file == around.path or (word.search(data) is None and not (initial and _STAR.search(data))):
+        if word.search(data) is None and not (initial and _star_may_bring(file, data, path.stem, around)):
             continue
         if initial:
             return f"{path.stem} means something in {shown} already"
@@ -53,6 +55,14 @@ def met_by_new_file(path: Path, module: str, around: Surroundings) -> str | None
             if _mentions(node, path.stem, module):
                 return f"{shown}:{getattr(node, 'lineno', 1)} imports {module}, which would be there"
     return None
+
+
+def _star_may_bring(file: Path, data: bytes, stem: str, around: Surroundings) -> bool:
+    """Tell whether a star import of a package's own file may bind the name of a new module there."""
+    if _STAR.search(data) is None:
+        return False
+    package = Surroundings(read_source(file), file, around.root, around.files)
+    return package.late_star(0, stem) is not None
 
 
 def _mentions(node: ast.AST, stem: str, module: str) -> bool:

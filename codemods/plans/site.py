@@ -13,7 +13,15 @@ from pathlib import Path
 from codemods.plans.report import FileChange
 from codemods.program.imports import Manner, manner_of
 from codemods.program.modules import Find, found_below
-from codemods.program.repository import dotted_name, folder_package, import_base, package_of, python_files
+from codemods.program.origins import absolute
+from codemods.program.repository import (
+    dotted_name,
+    folder_package,
+    import_base,
+    module_name,
+    package_of,
+    python_files,
+)
 from codemods.program.source import Source, SourceError, decode_source, read_source
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.text.imports import ImportSection
@@ -177,7 +185,26 @@ class Site:
         dots = rb"|\.+" if rest.stem == "__init__" else b""
         last = b"|".join(re.escape(name.encode()) for name in sorted(names))
         star = re.compile(rb"\bfrom[\s\\]+(?:[\w.]*\b(?:%b)%b)[\s\\]+import[\s\\]*\*" % (last, dots))
-        return any(star.search(data) for _, data in self.overlay.files(self.layout.root))
+        found = (path for path, data in self.overlay.files(self.layout.root) if star.search(data))
+        return any(self._brings_all(path, star) for path in found)
+
+    def _brings_all(self, path: Path, star: re.Pattern[bytes]) -> bool:
+        """Whether a star import of a file is of the source; one in its texts may be."""
+        rest = self.layout.rest
+        try:
+            tree = self.overlay.source(path, self.layout.shown(path)).tree
+        except SourceError:
+            return True
+        known, package = module_name(rest, self.layout.root), folder_package(path)
+        for node in ast.walk(tree):
+            match node:
+                case ast.ImportFrom(names=[ast.alias(name="*")]):
+                    beside = path.parent == rest.parent and node.module == rest.stem
+                    if beside or known.within(absolute(node, package)) == "":
+                        return True
+                case ast.Constant(value=str() as text) if star.search(text.encode("utf-8", "replace")):
+                    return True
+        return False
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

@@ -98,6 +98,36 @@ def test_a_name_that_a_star_import_would_spread_is_an_error(
     assert carry_out(tmp_path, extract).code == 0
 
 
+def test_a_star_import_of_another_module_with_the_same_name_spreads_nothing(
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    write(tmp_path, PROGRAM)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("from .program import *\n")
+    (tmp_path / "package" / "program.py").write_text("KEEP = 1\n")
+    assert carry_out(tmp_path, extract).code == 0
+
+
+@pytest.mark.parametrize(("names", "code"), [("KEEP = 1", 0), ("looped = 1", 2)])
+def test_a_star_import_of_a_package_may_bring_only_names_that_the_project_has(
+    names: str,
+    code: int,
+    tmp_path: Path,
+    extract: Command,  # noqa: F811
+) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("from .names import *\n")
+    (tmp_path / "package" / "names.py").write_text(f"{names}\n")
+    (tmp_path / "package" / "program.py").write_text(PROGRAM)
+    (tmp_path / "pyproject.toml").write_text("")
+    plan = PLAN.replace('"program.py"', '"package/program.py"').replace('"looped.py"', '"package/looped.py"')
+    (tmp_path / "plan.toml").write_text(plan)
+    ran = carry_out(tmp_path, extract)
+    assert ran.code == code, ran.err
+    assert code == 0 or "looped means something in package/__init__.py already" in ran.err
+
+
 def test_several_loops_need_a_choice(
     tmp_path: Path,
     extract: Command,  # noqa: F811
