@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from codemods.plans.site import Site
 from codemods.program.effects import Effect
+from codemods.program.git import Git
 from codemods.program.imports import Import
 from codemods.program.loading import Loading
 from codemods.program.modules import effects_of
@@ -111,6 +113,8 @@ def not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
 def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | None:
     """Why a new file may be missing, or not be found, where the source is loaded; None if it is there too."""
     root, source = around.root, around.path
+    if _is_ignored(path, source):
+        return f"git ignores {shown_path(path, root)}"
     listed = re.compile(rb"\b%b\b" % re.escape(source.stem.encode()))
     for name in _SETTINGS if "." not in module else ():
         data = (root / name).read_bytes() if (root / name).is_file() else b""
@@ -120,6 +124,20 @@ def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | No
         if source.name.encode() in data and _BY_PATH.search(data):
             return f"{shown_path(file, root)} loads {source.name} by its path"
     return None
+
+
+def _is_ignored(path: Path, source: Path) -> bool:
+    """Tell whether git ignores a file, and not the one beside it that it is made of."""
+    folder = next((each for each in path.parents if (each / ".git").exists()), None)
+    if folder is None:
+        return False
+    try:
+        given = b"\0".join(map(os.fsencode, (path, source)))
+        told = Git(folder, "").run("check-ignore", "--stdin", "-z", given=given)
+    except SourceError:
+        # Git fails where it ignores neither.
+        return False
+    return told.split(b"\0")[:-1] == [os.fsencode(path)]
 
 
 def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
