@@ -68,7 +68,7 @@ def test_accepted_by_a_baseline(project: Project, capsys: Capture) -> None:
     capsys.readouterr()
     item = min(sarif(project, capsys, "--baseline", path), key=lambda result: result["ruleId"])
     assert item["baselineState"] == "unchanged"
-    assert item["suppressions"] == [{"kind": "external", "justification": "known"}]
+    assert item["suppressions"] == [{"kind": "external", "justification": "accepted by --update-baseline"}]
 
 
 def test_stale_entry(project: Project, capsys: Capture) -> None:

@@ -47,7 +47,7 @@ def ticked(folder: Path, reason: str = "read by two of us") -> list[str]:
     file = folder / "accepted.toml"
     run(folder, "--output-format", "accept", "--output", str(file))
     file.write_text(file.read_text().replace('reason = ""', f'reason = "{reason}"'))
-    return ["--accept", str(file)]
+    return ["--accepted", str(file)]
 
 
 def test_what_was_read_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,13 +128,13 @@ def test_a_file_that_is_not_as_it_must_be(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "accepted.toml").write_text(text)
-    assert run(folder, "--accept", str(folder / "accepted.toml")) == 2
+    assert run(folder, "--accepted", str(folder / "accepted.toml")) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert WRONG[text] in line
 
 
 def test_a_file_that_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(folder, "--accept", str(folder / "nothing.toml")) == 2
+    assert run(folder, "--accepted", str(folder / "nothing.toml")) == 2
     assert "nothing.toml: no such file; --format accept writes" in capsys.readouterr().err
 
 
@@ -199,4 +199,4 @@ def test_a_statement_that_binds_many_names_is_told_once(
     assert len(names) == 6
     entries = (f'[[accepted]]\nid = "{name}"\nreason = "read"\n' for name in names)
     file.write_text("version = 1\n" + "".join(entries))
-    assert run(folder, "--accept", str(file)) == 0
+    assert run(folder, "--accepted", str(file)) == 0

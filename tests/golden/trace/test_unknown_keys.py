@@ -21,7 +21,7 @@ RUN = 'command = ["python"]\nbudget = 1\n'
         (RUN + "[variants.args]\nagrs = {}", "unknown key variants.args.agrs; did you mean args?"),
         (RUN + "[variants.a]\nnonsense = 1", "unknown key variants.a.nonsense; known are after, args,"),
         (RUN + "[[tolerance]]\nfeild = 'x'", "unknown key tolerance.0.feild; did you mean field?"),
-        (RUN.replace('["python"]', "[]"), ": command is empty"),
+        (RUN.replace('["python"]', "[]"), "command: say at least one"),
     ],
 )
 def test_run_files(tmp_path: Path, text: str, message: str) -> None:
