@@ -38,11 +38,12 @@ class Layout:
     source: Path
     rest: Path
     frozen: bool = False
+    base: Path = field(init=False)
+    """The folder from which the rest's dotted name starts: above its outermost package."""
 
-    @property
-    def base(self) -> Path:
-        """The folder from which the rest's dotted name starts: above its outermost package."""
-        return import_base(self.rest)
+    def __post_init__(self) -> None:
+        # Found once: it looks at every folder above, and is asked for each name.
+        object.__setattr__(self, "base", import_base(self.rest))
 
     def dotted(self, path: Path) -> str | None:
         """Name the module of a file; None for one that is not below the base."""
