@@ -1,4 +1,4 @@
-"""What stalls the device in hot loops, followed through calls and compared across moves."""
+"""Device syncs in hot loops, followed through calls and compared across moves."""
 
 from codemods.hotpath.check import check, check_commit, check_files
 from codemods.hotpath.cli import main

@@ -1,4 +1,4 @@
-"""What an annotation says of a value."""
+"""Kinds of values by their annotations."""
 
 from __future__ import annotations
 

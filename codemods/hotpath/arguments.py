@@ -1,4 +1,4 @@
-"""What a call passes, as far as it concerns the functions outside the program."""
+"""Arguments of a call, as far as they concern functions outside the program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Arguments(NamedTuple):
         return self.positional[0] if self.positional else self.keywords.get(keyword)
 
     def says(self, keyword: str, value: object) -> bool:
-        """Whether a constant is passed by this keyword."""
+        """Tell whether a constant is passed by this keyword."""
         if keyword not in self.keywords or self.node is None:
             return False
         return any(
@@ -53,7 +53,7 @@ class Arguments(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the first argument, as it is written, is an empty list."""
+        """Tell whether the first argument, as it is written, is an empty list."""
         match self.node:
             case ast.Call(args=[ast.List([]) | ast.Tuple([]), *_]):
                 return not self.skipped
@@ -61,7 +61,7 @@ class Arguments(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether the first argument, as it is written, is zero: a size, of nothing."""
+        """Tell whether the first argument, as it is written, is zero: a size, of nothing."""
         match self.node:
             case ast.Call(args=[ast.Constant(int(number)), *_]):
                 return number == 0 and not self.skipped
@@ -91,7 +91,7 @@ class Arguments(NamedTuple):
 
     @property
     def module(self) -> bool:
-        """Whether the text around says that what a method is called on is a module."""
+        """Tell whether the text around says that what a method is called on is a module."""
         function = None if self.node is None or self.skipped else self.node.func
         if not isinstance(function, ast.Attribute):
             return False

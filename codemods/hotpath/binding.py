@@ -1,4 +1,4 @@
-"""What the parameters of a function are in a call of it."""
+"""Kinds of a function's parameters in a call of it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _parameter(
 
 
 def _by_use(function: Function, name: str, default: ast.expr | None, program: Program) -> Kind | None:
-    """What a parameter is by how it is used, or because a module's ``forward`` gets it."""
+    """Return the kind of a parameter by its uses, or because a module's ``forward`` gets it."""
     if name in uses(function).tensors:
         return TENSOR
     given = function.name == "forward" and function.cls is not None and default is None
@@ -131,14 +131,14 @@ def _by_use(function: Function, name: str, default: ast.expr | None, program: Pr
 
 
 def uses(function: Function) -> Uses:
-    """What a function's text says of its names, looked through once."""
+    """Return the uses of names in a function's text, looked through once."""
     if function.uses is None:
         function.uses = uses_of(function.node, function.text)
     return function.uses
 
 
 def vague(kind: Kind) -> bool:
-    """Whether a kind says nothing, or only that something is a container."""
+    """Tell whether a kind says nothing, or only that something is a container."""
     if kind.tag in ("seq", "map"):
         return vague(kind.of)
     if kind.tag == "tup":

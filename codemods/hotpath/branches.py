@@ -1,4 +1,4 @@
-"""What an ``if`` says by how it is written, whatever its values are."""
+"""Branches of an ``if`` by its spelling, whatever its values are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Branch(NamedTuple):
 
 
 def branch_of(node: ast.If) -> Branch:
-    """What one says."""
+    """Classify an ``if`` by its test."""
     test = node.test
     last = node.body[-1]
     return Branch(
@@ -46,7 +46,7 @@ def branch_of(node: ast.If) -> Branch:
 
 
 def _ends(last: ast.stmt) -> bool:
-    """Whether a block ends with an error, or the program; in one of two branches is enough."""
+    """Tell whether a block ends with an error, or the program; in one of two branches is enough."""
     match last:
         case ast.Raise():
             return True
@@ -56,7 +56,7 @@ def _ends(last: ast.stmt) -> bool:
 
 
 def _lazy(test: ast.expr, body: list[ast.stmt]) -> bool:
-    """Whether an attribute is made where there is none yet: ``if not hasattr(self, "table"): ...``."""
+    """Tell whether an attribute is made where there is none yet: ``if not hasattr(self, "table"): ...``."""
     match test:
         case ast.UnaryOp(ast.Not(), ast.Call(ast.Name("hasattr"), [_, ast.Constant(str(name))])):
             return any(
@@ -81,7 +81,7 @@ def _counts(test: ast.expr) -> bool:
 
 
 def ends_program(node: ast.stmt) -> bool:
-    """Whether a statement ends the program: ``sys.exit()`` and the like."""
+    """Tell whether a statement ends the program: ``sys.exit()`` and the like."""
     match node:
         case ast.Expr(ast.Call(ast.Name("exit" | "quit"))):
             return True
@@ -93,7 +93,7 @@ def ends_program(node: ast.stmt) -> bool:
 
 
 def narrows(test: ast.expr) -> bool:
-    """Whether a test may say something about the type of a variable."""
+    """Tell whether a test may say something about the type of a variable."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return narrows(operand)
@@ -109,7 +109,7 @@ def narrows(test: ast.expr) -> bool:
 
 
 def _without_device(test: ast.expr) -> bool | None:
-    """Whether a test holds only where there is no device (True), or only where there is one (False)."""
+    """Tell whether a test holds only where there is no device (True), or only where there is one (False)."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             inner = _without_device(operand)

@@ -159,7 +159,7 @@ def _named_module(callee: Kind, node: ast.Call) -> bool:
 
 
 def _given_to_model(node: ast.Call, arguments: Arguments) -> bool:
-    """Whether tensors are given to what is called like a module in more than its last word."""
+    """Tell whether tensors are given to what is called like a module in more than its last word."""
     return _MODEL.search(spelled(node.func).lower()) is not None and any(map(is_tensor, arguments.all()))
 
 

@@ -37,12 +37,12 @@ class Code:
 
     @property
     def ways_out(self) -> str:
-        """What to do instead, in both kinds of loops where that differs."""
+        """Say what to do instead, in both kinds of loops where that differs."""
         steps = f" In a loop over steps: {self.per_step[:1].lower()}{self.per_step[1:]}"
         return f"{self.instead}{steps if self.per_step else ''}"
 
     def way_out(self, *, per_env: bool) -> str:
-        """What to do instead, in a loop over environments or in another one."""
+        """Say what to do instead, in a loop over environments or in another one."""
         return self.instead if per_env else self.per_step or self.instead
 
 

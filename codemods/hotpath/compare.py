@@ -42,12 +42,12 @@ class Comparison:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to be done."""
+        """Tell whether there is nothing to be done."""
         return not self.new and not self.stale
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """What comments allow."""
+        """Findings that comments allow."""
         return self.report.allowed
 
 
@@ -59,7 +59,7 @@ class Site:
 
     @property
     def operation(self) -> Operation:
-        """What it is recognised by."""
+        """Identity of the finding."""
         return self.ways[0].operation
 
 
@@ -171,7 +171,7 @@ class _Match(Generic[Old]):
         return ways[: max(0, len(site.ways) - len(old.ways))]
 
     def calls_more(self, way: Finding) -> bool:
-        """Whether the loop's function calls what leads to a place more often than it did."""
+        """Tell whether the loop's function calls what leads to a place more often than it did."""
         if way.loop is None or not way.steps or self.before is None:
             return False
         caller = way.loop.place.path, way.loop.function
@@ -187,7 +187,7 @@ class _Match(Generic[Old]):
         return hot and (further is None or further(site, old))
 
     def _moved(self, site: Site, old: Old) -> bool:
-        """Whether not both functions are there on both sides."""
+        """Tell whether not both functions are there on both sides."""
         new = self.before is not None and _holder(site.operation) not in self.before.bodies
         return new or _holder(old.operation) not in self.report.bodies
 

@@ -16,7 +16,7 @@ from codemods.program.source import SourceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What is checked, and how.
+    """Configuration of a check.
 
     Patterns are globs (``*``, ``?``, ``[…]``) on whole names.
 

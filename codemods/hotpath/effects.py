@@ -1,4 +1,4 @@
-"""What going through a function brought to light, kept apart from its result, so that it holds until what it
+"""Discoveries made while going through a function, kept apart from its result, so that it holds until what it
 was told changes.
 """
 

@@ -79,7 +79,7 @@ def analyse(files: Sequence[File], config: Config) -> Report:
 
 
 def _bodies(run: _Run, findings: Sequence[Finding]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """What is called in functions that hold a finding or a hot loop; nothing of the others."""
+    """Map functions that hold a finding or a hot loop to the calls in them."""
     holders = {(finding.place.path, finding.function) for finding in findings}
     holders |= {(loop.place.path, loop.function) for loop in run.it.loops}
     found: dict[tuple[str, str], tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Whether a test holds every so many rounds only, as far as that is written."""
+"""Tests that hold every so many rounds only, as far as that is written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _TOTAL = re.compile(r"(?:^|_)(?:total|max|num|n)_|_(?:total|per_epoch)$|^total|^
 
 
 def every(it: Interpreter, frame: Frame, test: ast.expr) -> bool | None:
-    """Whether a test holds every so many rounds only (True), or almost always (False); None if unknown."""
+    """Tell whether a test holds every so many rounds only (True), or almost always (False); None if
+    unknown.
+    """
     return _often(test, lambda part: _known(it, frame, part))
 
 
@@ -76,7 +78,7 @@ def _often(test: ast.expr, known: Callable[[ast.expr], bool | None] = _unknown) 
 
 
 def _counted(tests: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    """What is divided in tests of a remainder."""
+    """Yield the dividends in tests of a remainder."""
     for test in tests:
         for node in ast.walk(test):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
@@ -86,7 +88,9 @@ def _counted(tests: Iterable[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _at_the_end(test: ast.expr, counted: set[str]) -> bool:
-    """Whether a test, beside one of a remainder, is one of the last round: ``step >= total``, ``is_last``."""
+    """Tell whether a test, beside one of a remainder, is one of the last round: ``step >= total``,
+    ``is_last``.
+    """
     match test:
         case ast.Compare(left, [ast.Eq() | ast.GtE() | ast.Gt()], [right]):
             return _is_total(right) or any(ast.dump(part) in counted for part in ast.walk(left))
@@ -98,7 +102,7 @@ def _at_the_end(test: ast.expr, counted: set[str]) -> bool:
 
 
 def _is_total(node: ast.expr) -> bool:
-    """Whether a number is one that a count ends with: ``len(loader) - 1``, ``num_batches``."""
+    """Tell whether a number is one that a count ends with: ``len(loader) - 1``, ``num_batches``."""
     match node:
         case ast.BinOp(left, ast.Sub(), ast.Constant()):
             return _is_total(left)
@@ -110,7 +114,9 @@ def _is_total(node: ast.expr) -> bool:
 
 
 def _answers_rarely(body: list[ast.stmt]) -> bool:
-    """Whether a function says yes every so many rounds only: by ``return step % n == 0``, or by ``if``."""
+    """Tell whether a function says yes every so many rounds only: by ``return step % n == 0``, or by
+    ``if``.
+    """
     answers = list(_answers(body, rare=False))
     return bool(answers) and all(answers)
 

@@ -70,7 +70,7 @@ HOST_ATTRIBUTES = frozenset(
         "shape",
     }
 )
-"""What a tensor knows without asking the device."""
+"""Attributes that a tensor knows without asking the device."""
 
 SHOWN = ("__format__", "__str__", "__repr__")
 """Methods of an object that make text of it."""
@@ -162,7 +162,7 @@ def _of_object(it: Interpreter, frame: Frame, owner: Kind, name: str, node: ast.
 
 
 def _is_space(node: ast.expr) -> bool:
-    """Whether ``env.action_space.nvec`` is of a space of actions or observations: arrays and numbers."""
+    """Tell whether ``env.action_space.nvec`` is of a space of actions or observations: arrays and numbers."""
     owner = node.value if isinstance(node, ast.Attribute) else None
     return str(getattr(owner, "attr", None) or getattr(owner, "id", "")).endswith(
         ("action_space", "observation_space")
@@ -170,7 +170,7 @@ def _is_space(node: ast.expr) -> bool:
 
 
 def _is_output(node: ast.expr) -> bool:
-    """Whether ``out.loss`` is of what a model gave, and no option of that name."""
+    """Tell whether ``out.loss`` is of what a model gave, and no option of that name."""
     inner = node.func if isinstance(node, ast.Call) else node
     owner = inner.value if isinstance(inner, ast.Attribute) else None
     name = str(getattr(owner, "id", "")).lower()
@@ -178,7 +178,7 @@ def _is_output(node: ast.expr) -> bool:
 
 
 def is_abstract(node: ast.AST) -> bool:
-    """Whether a method does nothing, or only says that it is for others to do."""
+    """Tell whether a method does nothing, or only says that it is for others to do."""
     body = getattr(node, "body", None)
     if not isinstance(body, list):
         return False
@@ -237,7 +237,7 @@ def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Kind:
 
 
 def _is_mask(node: ast.expr, index: Kind) -> bool:
-    """Whether an index is a boolean tensor, or one of several is; one that is called a mask is one."""
+    """Tell whether an index is a boolean tensor, or one of several is; one that is called a mask is one."""
     if index.tag == "tup":
         parts = node.elts if isinstance(node, ast.Tuple) and len(node.elts) == len(index.of) else []
         return any(part.tag == "mask" for part in index.of) or any(map(_is_mask, parts, index.of))

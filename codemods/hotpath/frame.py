@@ -82,7 +82,7 @@ class Frame:
 
     @property
     def in_loop(self) -> bool:
-        """Whether what runs now runs once per environment or step."""
+        """Tell whether what runs now runs once per environment or step."""
         return self.heat in ("env", "step")
 
     @property

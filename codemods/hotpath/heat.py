@@ -86,7 +86,7 @@ class _Loop:
 
 @dataclass(slots=True, eq=False)
 class _Scan:
-    """What stands in one function: loops, and calls by name with the innermost loop around each.
+    """Loops of one function, and calls by name with the innermost loop around each.
 
     Attributes:
         local: calls of functions inside it: index of the function among the loops, and of the loop around.
@@ -157,7 +157,9 @@ class Heats:
             self._settle(place, scan)
 
     def _callers(self, function: Function) -> list[Function | Module]:
-        """What may call a function; a method also by its name, in its class's family alone where many do."""
+        """List callers of a function; a method's also by its name, in its class's family alone where many
+        do.
+        """
         found = self._places.callers(function, most=_MOST_CALLERS)
         cls = function.cls
         if cls is None or function.name.startswith("__"):
@@ -223,7 +225,7 @@ class Heats:
         return changed
 
     def _meant(self, caller: Function | Module, receiver: str, callee: Function) -> bool:
-        """Whether a call of a function's name is likely one of it."""
+        """Tell whether a call of a function's name is likely one of it."""
         if callee.cls is None:
             return True
         if not receiver:
@@ -360,7 +362,7 @@ class _Walk:
         return len(self.scan.loops) - 1
 
     def named(self, node: LoopNode) -> bool:
-        """Whether names say that a loop goes through batches or steps."""
+        """Tell whether names say that a loop goes through batches or steps."""
         if not self.torch:
             return False
         if isinstance(node, ast.While):
@@ -371,7 +373,7 @@ class _Walk:
         return named and _works(node)
 
     def gives(self, iterable: ast.expr) -> bool:
-        """Whether what a loop goes through gives batches, by its name or by what it was made of."""
+        """Tell whether what a loop goes through gives batches, by its name or by what it was made of."""
         return self.rules.loads(iterable, self.feeds) or self.rules.fed(iterable, self.feeds)
 
     def assigned(self, node: ast.Assign) -> None:
@@ -461,7 +463,7 @@ def _is_env_step(node: ast.Assign) -> bool:
 
 
 def _works(node: LoopNode) -> bool:
-    """Whether something in a loop's body is called as what trains is, or gets a model."""
+    """Tell whether something in a loop's body is called as what trains is, or gets a model."""
     return any(
         isinstance(part, ast.Call)
         and (

@@ -19,7 +19,7 @@ HOOKS = {
     "register_hook": (TENSOR,),
     "register_post_accumulate_grad_hook": (TENSOR,),
 }
-"""What registers one, and what it is called with."""
+"""Methods that register a hook, and the arguments that it is called with."""
 
 
 def keep_hook(it: Interpreter, frame: Frame, name: str, arguments: Arguments) -> None:

@@ -77,7 +77,7 @@ def _has_statements(node: ast.AST) -> bool:
 
 
 def alike(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether at least half of one body is in the other: it is that one, a part of it, or holds it."""
+    """Tell whether at least half of one body is in the other: it is that one, a part of it, or holds it."""
     first, second = set(one), set(other)
     fewer = min(len(first), len(second))
     return fewer > 0 and len(first & second) >= fewer * _FEWEST

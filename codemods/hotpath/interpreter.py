@@ -46,7 +46,7 @@ _UNVALIDATED = re.compile(r"set_default_validate_args\(\s*(?:value\s*=\s*)?False
 
 
 class Summary(NamedTuple):
-    """What a call does: its result, whether the device is idle after it, and what stalls in it."""
+    """Summary of a call: its result, whether the device is idle after it, and its syncs."""
 
     result: Kind
     fenced: bool
@@ -70,7 +70,7 @@ class Tables:
 
 
 class Interpreter:
-    """What all functions share while they are gone through.
+    """State that all functions share while they are gone through.
 
     Attributes:
         fields: kinds of attributes, by class, as far as assignments tell.
@@ -348,7 +348,7 @@ class Interpreter:
         return self._kept((module, name), lambda: self._global(module, name))
 
     def _kept(self, key: tuple[object, ...], find: Callable[[], Kind]) -> Kind:
-        """What was found before, or is now; nothing while it is being found."""
+        """Return what was found before, or is now; nothing while it is being found."""
         found = self._globals.get(key)
         if found is None:
             with self._apart() as effects:
@@ -366,7 +366,7 @@ class Interpreter:
         return self.definition_kind(member)
 
     def decorated(self, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef, plain: Kind) -> Kind:
-        """What a function's decorators, where they are of the program, make of it."""
+        """Return the kind of a function after its decorators, where they are of the program."""
         kind = plain
         for item in reversed(node.decorator_list):
             decorator = self.evaluate(frame, item)
@@ -472,7 +472,7 @@ class Interpreter:
         return Summary(result, frame.fenced, tuple(frame.stalls.items()), self._effects)
 
     def _declared(self, function: Function) -> Kind:
-        """What a function says that it returns."""
+        """Return the declared result of a function."""
         node = function.node
         if isinstance(node, ast.Lambda):
             return UNKNOWN

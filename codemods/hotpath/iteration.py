@@ -17,7 +17,7 @@ _WRAPPERS = frozenset({"enumerate", "tqdm", "zip"})
 
 
 def iterator_of(it: Interpreter, frame: Frame, node: ast.AST, kind: Kind) -> Kind:
-    """What ``iter`` gives of a value: of an object, what its ``__iter__`` returns."""
+    """Return the kind of ``iter`` of a value: of an object, that of its ``__iter__``."""
     if kind.tag != "obj":
         return kind
     result = BOTTOM
@@ -31,7 +31,7 @@ def iterator_of(it: Interpreter, frame: Frame, node: ast.AST, kind: Kind) -> Kin
 
 
 def item_of(it: Interpreter, frame: Frame, node: ast.AST, iterator: Kind) -> Kind:
-    """What an iterator gives next; one of the program is asked."""
+    """Return the kind of an iterator's next item; one of the program is asked."""
     if iterator.tag != "obj":
         return element(iterator)
     result = BOTTOM

@@ -1,4 +1,4 @@
-"""What is known of a value: whether reading it waits for the device.
+"""Kinds of values: whether reading one waits for the device.
 
 A kind is a tag and what it is a kind of. Kinds form a join semilattice in which a tensor on the device wins:
 what may be one on some path is one.
@@ -50,7 +50,7 @@ EMPTY = Kind("seq", BOTTOM)
 MODULE = Kind("inst", "torch.nn.Module")
 
 SET = ("set",)
-"""What is looked for in a set is compared with what has its hash: with no tensor but itself."""
+"""Kind of a set: a member is compared with what has its hash, with no tensor but itself."""
 
 LOADER = "torch.utils.data.DataLoader"
 """Gives batches, in host memory."""
@@ -95,7 +95,7 @@ def mapping(value: Kind, keys: Mapping[str, Kind] = MappingProxyType({})) -> Kin
 
 
 def under(owner: Kind, key: Kind) -> Kind:
-    """What is in a dict under a key."""
+    """Return the kind of a dict's value under a key."""
     if key.tag == "text" and key.of is not None:
         for name, kind in owner.more:
             if name == key.of:
@@ -129,12 +129,12 @@ def depth(kind: Kind) -> int:
 
 
 def is_tensor(kind: Kind) -> bool:
-    """Whether a value is a tensor that may be on the device."""
+    """Tell whether a value is a tensor that may be on the device."""
     return kind.tag in _TENSORS
 
 
 def is_host(kind: Kind) -> bool:
-    """Whether a value is on the host, with all that is in it; tensors in host memory included."""
+    """Tell whether a value is on the host, with all that is in it; tensors in host memory included."""
     if kind.tag in _HOSTS or kind.tag == "cpu":
         return True
     if kind.tag in ("seq", "map"):
@@ -143,7 +143,7 @@ def is_host(kind: Kind) -> bool:
 
 
 def holds_tensor(kind: Kind) -> bool:
-    """Whether a value is, or contains, a tensor that may be on the device."""
+    """Tell whether a value is, or contains, a tensor that may be on the device."""
     if kind.tag in _TENSORS:
         return True
     if kind.tag in ("seq", "map"):
@@ -152,7 +152,7 @@ def holds_tensor(kind: Kind) -> bool:
 
 
 def on_device(kind: Kind) -> Kind:
-    """What a value is after the tensors in it were brought to the device."""
+    """Return the kind of a value after the tensors in it were brought to the device."""
     if kind.tag == "cpu":
         return TENSOR
     if kind.tag == "seq":
@@ -168,7 +168,7 @@ def external_instance(dotted: str) -> Kind:
 
 
 def element(kind: Kind) -> Kind:
-    """What iterating over a value gives."""
+    """Return the kind of a value's items."""
     if kind.tag == "seq":
         return UNKNOWN if kind.of.tag == "bottom" else kind.of
     if kind.tag == "tup":
@@ -191,7 +191,7 @@ def join_all(kinds: Any) -> Kind:
 
 
 def join(left: Kind, right: Kind) -> Kind:
-    """What a value is that is one or the other."""
+    """Join the kinds of a value that is one or the other."""
     if left is right or left == right or right.tag == "bottom":
         return left
     if left.tag == "bottom":
@@ -232,7 +232,7 @@ def join(left: Kind, right: Kind) -> Kind:
 
 
 def _leads(kind: Kind) -> bool:
-    """Whether something is called, or keeps what is, as far as it is known."""
+    """Tell whether something is called, or keeps what is, as far as it is known."""
     return kind.tag in _CALLED or (kind.tag in ("seq", "map") and kind.of.tag in _CALLED)
 
 
@@ -286,7 +286,7 @@ def merged(owner: Kind, other: Kind) -> Kind:
 
 
 def _join_keys(left: Kind, right: Kind) -> dict[str, Kind]:
-    """What is known under single keys of one dict or the other; of one with others, all may be anything."""
+    """Join the single keys of two dicts; of one with others, all may be anything."""
     found: dict[str, Kind] = {}
     for one, other in ((left, right), (right, left)):
         there = dict(other.more)

@@ -40,12 +40,12 @@ _STALLS = {
 
 
 def is_launcher(dotted: str) -> bool:
-    """Whether a class outside the program is one of them."""
+    """Tell whether a class outside the program is one of them."""
     return dotted.rpartition(".")[2] in _CLASSES
 
 
 def named_launcher(arguments: Arguments) -> bool:
-    """Whether what a method is called on is called like one of them."""
+    """Tell whether what a method is called on is called like one of them."""
     return LAUNCHER.search(arguments.receiver) is not None
 
 
@@ -76,5 +76,5 @@ def launcher_method(name: str, arguments: Arguments) -> Outcome | None:
 
 
 def _prepared(kind: Kind) -> Kind:
-    """What a module, an optimizer or a loader is after it was put on the device."""
+    """Return the kind of a module, an optimizer or a loader after it was put on the device."""
     return Kind("inst", PREPARED) if kind == Kind("inst", LOADER) else kind

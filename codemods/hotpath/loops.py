@@ -79,7 +79,7 @@ class LoopRules:
                 yield start
 
     def over_envs(self, target: ast.expr, iterable: ast.expr) -> bool:
-        """Whether ``for target in iterable`` goes through environments."""
+        """Tell whether ``for target in iterable`` goes through environments."""
         names = set(_sources(iterable))
         bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
         if any(map(self.excluded, names)) or any(map(_COUNT.match, bound)):
@@ -87,11 +87,13 @@ class LoopRules:
         return any(map(self.iterable, names)) or any(map(self.variable, bound))
 
     def loads(self, iterable: ast.expr, feeds: Container[str] = ()) -> bool:
-        """Whether something that a loop goes through gives batches; so do the names among ``feeds``."""
+        """Tell whether something that a loop goes through gives batches; so do the names among ``feeds``."""
         return any(name in feeds or self._loads(name) for name in _sources(iterable))
 
     def fed(self, iterable: ast.expr, feeds: Container[str] = ()) -> bool:
-        """Whether what a loop goes through is made of something that gives batches: ``moved(loader)``."""
+        """Tell whether what a loop goes through is made of something that gives batches:
+        ``moved(loader)``.
+        """
         match iterable:
             case ast.Call(ast.Name(name) | ast.Attribute(attr=name), arguments):
                 asked = self.fed if _hands_on(name) else self.loads
@@ -99,7 +101,7 @@ class LoopRules:
         return False
 
     def same_batches(self, value: ast.expr, feeds: Container[str]) -> bool:
-        """Whether a value gives the batches of a loader: ``tqdm(loader)``, ``enumerate(loader)``."""
+        """Tell whether a value gives the batches of a loader: ``tqdm(loader)``, ``enumerate(loader)``."""
         match value:
             case ast.Call(ast.Name(name) | ast.Attribute(attr=name)) if (
                 not _hands_on(name) or name in _COUNTS
@@ -110,7 +112,7 @@ class LoopRules:
         return False
 
     def over_steps(self, target: ast.expr, iterable: ast.expr) -> bool:
-        """Whether the names of ``for target in iterable`` say that it counts steps."""
+        """Tell whether the names of ``for target in iterable`` say that it counts steps."""
         bound = [node.id for node in _targets(target) if isinstance(node, ast.Name)]
         return any(map(self.step_variable, bound)) or any(map(self._step_iterable, _sources(iterable)))
 
@@ -123,11 +125,11 @@ class LoopRules:
         )
 
     def steps_in(self, line: str) -> bool:
-        """Whether a line of code has a word that may make a loop one over steps or batches."""
+        """Tell whether a line of code has a word that may make a loop one over steps or batches."""
         return any(map(self._step_words, _WORD.findall(line)))
 
     def while_envs(self, test: ast.expr) -> bool:
-        """Whether ``while test`` counts or empties environments."""
+        """Tell whether ``while test`` counts or empties environments."""
         if isinstance(test, ast.BoolOp):
             return any(map(self.while_envs, test.values))
         if isinstance(test, ast.UnaryOp):
@@ -141,7 +143,7 @@ class LoopRules:
         )
 
     def mapped(self, node: ast.Call) -> bool:
-        """Whether a call applies a function to each environment (``map(f, envs)``)."""
+        """Tell whether a call applies a function to each environment (``map(f, envs)``)."""
         function = node.func
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         return name in _MAPS and any(
@@ -188,7 +190,7 @@ def _plain(node: ast.expr) -> bool:
 
 
 def _hands_on(name: str) -> bool:
-    """Whether a function gives what it is given, or counts it; `TQDM` is what others call `tqdm`."""
+    """Tell whether a function gives what it is given, or counts it; `TQDM` is what others call `tqdm`."""
     return name in _WRAPPERS or name.lower() in _BARS
 
 
@@ -216,7 +218,7 @@ def _sources(node: ast.expr) -> Iterator[str]:
 
 
 def only_fences(statements: list[ast.stmt]) -> bool:
-    """Whether a block does nothing but wait: for each stream, perhaps only where there is one."""
+    """Tell whether a block does nothing but wait: for each stream, perhaps only where there is one."""
     waits = False
     for statement in statements:
         match statement:
@@ -234,7 +236,7 @@ def only_fences(statements: list[ast.stmt]) -> bool:
 
 
 def runs_once(node: ast.AST) -> bool:
-    """Whether a loop's first round is its last: its body leaves it, and no ``continue`` skips that."""
+    """Tell whether a loop's first round is its last: its body leaves it, and no ``continue`` skips that."""
     return (
         isinstance(node, (ast.For, ast.AsyncFor, ast.While))
         and _leaves(node.body[-1])
@@ -254,7 +256,7 @@ def _leaves(node: ast.stmt) -> bool:
 
 
 def _continues(node: ast.AST) -> bool:
-    """Whether a ``continue`` in a statement is one of the loop around it."""
+    """Tell whether a ``continue`` in a statement is one of the loop around it."""
     if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
         return any(map(_continues, node.orelse))
     return isinstance(node, ast.Continue) or any(
@@ -263,7 +265,7 @@ def _continues(node: ast.AST) -> bool:
 
 
 def asks_for_device(test: ast.expr) -> bool:
-    """Whether a condition asks if there is a device at all, without which nothing can stall."""
+    """Tell whether a condition asks if there is a device at all, without which nothing can stall."""
     return any(
         _DEVICE_WORDS.search(name)
         for node in ast.walk(test)

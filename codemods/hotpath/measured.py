@@ -1,4 +1,4 @@
-"""What the checker says of a program against the syncs of a run, as ``golden syncs -o`` measures them."""
+"""Findings of the check against the syncs of a run, as ``golden syncs -o`` measures them."""
 
 from __future__ import annotations
 

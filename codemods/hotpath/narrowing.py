@@ -1,4 +1,4 @@
-"""What a test of a type says about the variable that it tests."""
+"""Kinds of a variable after a test of its type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codemods.hotpath.kinds import BOTTOM, HOST, TENSOR, UNKNOWN, Kind, is_tenso
 
 
 def narrowed(it: Interpreter, frame: Frame, test: ast.expr) -> tuple[Env, Env]:
-    """What a test of a type says about a variable, where it holds and where it does not."""
+    """Return the kinds of variables where a test of a type holds and where it does not."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             inside, outside = narrowed(it, frame, operand)

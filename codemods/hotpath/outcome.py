@@ -1,4 +1,4 @@
-"""What a call outside the program does, told by kinds alone."""
+"""Outcomes of calls outside the program, by kinds alone."""
 
 from __future__ import annotations
 

@@ -148,7 +148,9 @@ def _builtin(name: str, arguments: Arguments) -> Outcome:
 
 
 def compared(arguments: Arguments) -> Kind:
-    """What ``min``, ``max`` and ``sorted`` compare: their arguments, or what is in the only one."""
+    """Return the kind that ``min``, ``max`` and ``sorted`` compare: of their arguments, or of items of the
+    only one.
+    """
     if len(arguments.positional) > 1:
         return join_all(arguments.positional)
     return element(arguments.positional[0]) if arguments.positional else UNKNOWN
@@ -239,7 +241,7 @@ UNCHECKED = f"{DISTRIBUTIONS}unchecked."
 
 
 def validates(arguments: Arguments) -> bool:
-    """Whether a distribution that is made so looks at its parameters, and at what it is asked for."""
+    """Tell whether a distribution that is made so looks at its parameters, and at what it is asked for."""
     return not arguments.says("validate_args", False) and (
         arguments.validates or arguments.says("validate_args", True)
     )
@@ -310,7 +312,7 @@ def _torch_function(dotted: str, name: str, arguments: Arguments) -> Outcome:
 
 
 def _of_masks(name: str, arguments: Arguments) -> bool:
-    """Whether a function puts masks together, or makes one like another."""
+    """Tell whether a function puts masks together, or makes one like another."""
     first = arguments.first("input") or HOST
     if name in JOINS:
         return bool(join_all(first.of) == MASK) if first.tag == "tup" else first == Kind("seq", MASK)
@@ -318,7 +320,7 @@ def _of_masks(name: str, arguments: Arguments) -> bool:
 
 
 def _numbered(name: str, arguments: Arguments) -> bool:
-    """Whether a tensor is given where a number is wanted."""
+    """Tell whether a tensor is given where a number is wanted."""
     positional = arguments.positional
     at = {"pad": 1, "clip_grad_norm_": 1, "clip_grad_value_": 1, "full_like": 1, "one_hot": 1}.get(name)
     given = positional[1:] if name in SIZED else positional[at : at + 1] if at is not None else ()
@@ -330,7 +332,7 @@ def _numbered(name: str, arguments: Arguments) -> bool:
 
 
 def _counted(name: str, arguments: Arguments) -> bool:
-    """Whether the size of the result is in a tensor that is passed."""
+    """Tell whether the size of the result is in a tensor that is passed."""
     given = arguments.positional
     second = given[1] if len(given) > 1 else arguments.keywords.get("repeats", HOST)
     if name == "repeat_interleave":

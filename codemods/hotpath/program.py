@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from codemods.hotpath.modules import Class, Function, Module
 
 Definition = Module | Function | Class | tuple[Module, str] | str
-"""What a name stands for: a part of the program, a module-level variable, or a dotted name outside of it."""
+"""Meaning of a name: a part of the program, a module-level variable, or a dotted name outside of it."""
 
 _FAR = 12
 _ELSEWHERE = frozenset({"numpy", "torch", *sys.stdlib_module_names})
@@ -50,7 +50,7 @@ class Program:
         return found
 
     def near(self, module: Module, dotted: str) -> str:
-        """What an imported name is called in the program: a script's own folder comes before all others."""
+        """Name an import in the program: a script's own folder comes before all others."""
         beside = f"{module.package}.{dotted}"
         if (
             module.package in self.by_name
@@ -60,7 +60,7 @@ class Program:
         return beside
 
     def resolve(self, dotted: str, far: int = 0) -> Definition:
-        """What a dotted name stands for."""
+        """Find the meaning of a dotted name."""
         module = self.module(dotted)
         if module is not None:
             return module
@@ -76,7 +76,7 @@ class Program:
         return f"{owner}.{last}" if isinstance(owner, str) else dotted
 
     def member(self, module: Module, name: str, far: int = 0) -> Definition | None:
-        """What a name at the level of a module stands for; None if the module has none."""
+        """Find the meaning of a module's name; None if the module has none."""
         if name in module.functions:
             return module.functions[name]
         if name in module.classes:
@@ -131,7 +131,7 @@ class Program:
         return None
 
     def overrides(self, cls: Class, name: str) -> list[Function]:
-        """What derived classes put in the place of a method."""
+        """List the methods by which derived classes override one."""
         found = []
         for derived in cls.derived:
             if name in derived.methods:
@@ -141,7 +141,7 @@ class Program:
         return found
 
     def external_base(self, cls: Class, prefix: str) -> bool:
-        """Whether a class inherits from something outside the program whose name begins so."""
+        """Tell whether a class inherits from something outside the program whose name begins so."""
         return any(isinstance(item, str) and item.startswith(prefix) for item in self.mro(cls))
 
     def methods_named(self, name: str) -> list[Function]:

@@ -1,4 +1,4 @@
-"""What the checker found, as data: findings with their loop and the calls that lead from it."""
+"""Findings as data, with their loop and the calls that lead from it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """What a finding is recognised by: an operation, the function that holds it, and how hot it is.
+    """Identity of a finding: an operation, the function that holds it, and how hot it is.
 
     How the loop is written is no part of it, nor are the names of variables (`form`).
     """
@@ -105,7 +105,7 @@ class Finding:
 
     @property
     def operation(self) -> Operation:
-        """What it is recognised by."""
+        """Identity of the finding."""
         return Operation(self.code, self.text, self.place.path, self.function, self.heat)
 
     @property
@@ -116,7 +116,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What is flagged, in a sentence."""
+        """Describe the finding in a sentence."""
         title = CODES[self.code].title
         if self.loop is None:
             return title
@@ -140,7 +140,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a check.
+    """Result of a check.
 
     Attributes:
         findings: stalls and wrong comments, by place.

@@ -1,4 +1,4 @@
-"""Whether a call, as it is written, can be one of a method that is known by its name only."""
+"""Calls that can be, as they are written, of a method that is known by its name only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEEP = {
 
 
 def fits(call: ast.Call, function: Function) -> bool:
-    """Whether no argument is too many and none is missing; yes where that can't be told."""
+    """Tell whether no argument is too many and none is missing; yes where that can't be told."""
     if not _KEEP.issuperset(function.decorators):
         return True
     spec = function.node.args

@@ -158,7 +158,7 @@ def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> bool:
 
 
 def _moves_element(target: ast.expr, value: ast.expr) -> TypeGuard[ast.Subscript]:
-    """Whether an element is replaced by itself on another device: ``x[0] = x[0].cuda()``."""
+    """Tell whether an element is replaced by itself on another device: ``x[0] = x[0].cuda()``."""
     return (
         isinstance(target, ast.Subscript)
         and isinstance(value, ast.Call)
@@ -379,7 +379,9 @@ def _repeat(
 def _matters(
     it: Interpreter, frame: Frame, node: ast.For | ast.AsyncFor | ast.While, before: Env, after: Env
 ) -> bool:
-    """Whether another round may give something else, now that variables are what one has made of them."""
+    """Tell whether another round may give something else, now that variables are what one has made of
+    them.
+    """
     changed = [name for name, kind in after.items() if before.get(name) != kind]
     if not changed:
         return False
@@ -418,7 +420,7 @@ def _hot(it: Interpreter, frame: Frame, node: LoopNode, heat: Heat) -> Iterator[
 
 
 def elements_are_envs(it: Interpreter, frame: Frame, item: Kind) -> bool:
-    """Whether something is an environment by its class."""
+    """Tell whether something is an environment by its class."""
     if item.tag == "tup":
         return any(elements_are_envs(it, frame, part) for part in item.of)
     return item.tag == "obj" and any(

@@ -129,7 +129,7 @@ def _path(finding: Finding, lines: Lines) -> Iterator[str]:
 
 
 def render_summary(comparison: Comparison) -> str:
-    """What came of it, in a line."""
+    """Summarise the comparison in a line."""
     report = comparison.report
     seen = looked_at(report)
     known = []
@@ -171,7 +171,7 @@ def _loops(report: Report) -> Iterator[tuple[Heat, int]]:
 
 
 def looked_at(report: Report) -> str:
-    """What was looked at: hot loops by kind, files, functions, calls followed and not followed."""
+    """Count what was looked at: hot loops by kind, files, functions, calls followed and not followed."""
     loops = ", ".join(
         f"{_count(number, 'loop') if not index else number} {_LOOPS[heat]}"
         for index, (heat, number) in enumerate(_loops(report))

@@ -54,7 +54,9 @@ def ticks_in(loop: ast.For | ast.AsyncFor | ast.While) -> dict[ast.If, bool]:
 
 
 def _is_done(test: ast.expr, body: list[ast.stmt], whole: _Whole) -> bool:
-    """Whether a test holds until its body has run once: what it asks for is set there, and nowhere else."""
+    """Tell whether a test holds until its body has run once: what it asks for is set there, and nowhere
+    else.
+    """
     match test:
         case ast.BoolOp(ast.And(), values):
             return any(_is_done(value, body, whole) for value in values)
@@ -90,7 +92,7 @@ def _blocks(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
 
 
 def _rest(test: ast.expr, rest: list[ast.stmt], whole: _Whole) -> bool:
-    """Whether ``if test: continue`` leaves the rest to few rounds, the first and the last among them."""
+    """Tell whether ``if test: continue`` leaves the rest to few rounds, the first and the last among them."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     ticks = [part for part in parts if _begins_anew(part, rest, whole)]
     return bool(ticks) and all(part in ticks or _mostly(part) for part in parts)
@@ -106,7 +108,7 @@ def _mostly(test: ast.expr) -> bool:
 
 
 def _begins_anew(test: ast.expr, guarded: list[ast.stmt], whole: _Whole) -> bool:
-    """Whether a comparison is with what only the guarded statements set: to a count, or to the time."""
+    """Tell whether a comparison is with what only the guarded statements set: to a count, or to the time."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         return any(_begins_anew(part, guarded, whole) for part in test.values)
     if not isinstance(test, ast.Compare) or not isinstance(
@@ -131,7 +133,7 @@ def _begins_anew(test: ast.expr, guarded: list[ast.stmt], whole: _Whole) -> bool
 
 
 def _grown(nodes: list[ast.AST]) -> Iterator[str]:
-    """What grows in a loop: what is added to, and variables that are set to the time."""
+    """Yield names that grow in a loop: those added to, and variables that are set to the time."""
     yield from _grown_by(nodes)
     yield from (path for path, value in _set(nodes) if _is_time(value))
     for node in nodes:

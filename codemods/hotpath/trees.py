@@ -133,7 +133,7 @@ def _of_commit(reference: str, paths: Sequence[Path], root: Path, patterns: tupl
 
 
 def _holds(folder: str, path: str) -> bool:
-    """Whether a file is read below a folder, as one of the working tree is."""
+    """Tell whether a file is read below a folder, as one of the working tree is."""
     if folder == path:
         return True
     inside = path if folder == "." else path.removeprefix(f"{folder}/")

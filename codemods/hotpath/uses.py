@@ -1,4 +1,4 @@
-"""What a function's own text says of its names: tensors and modules, by how they are used."""
+"""Uses of names in a function's own text: tensors and modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes say by how they are written, looked at once."""
+"""Facts about nodes by their spelling, looked at once."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class Written:
         self._texts: dict[ast.AST, str] = {}
 
     def mapped(self, node: ast.Call) -> bool:
-        """Whether a call applies a function to each environment."""
+        """Tell whether a call applies a function to each environment."""
         found = self._mapped.get(node)
         if found is None:
             found = self._mapped[node] = self._rules.mapped(node)
         return found
 
     def over_envs(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> bool:
-        """Whether a loop's names say that it is over environments."""
+        """Tell whether a loop's names say that it is over environments."""
         found = self._over_envs.get(node)
         if found is None:
             found = self._over_envs[node] = self._rules.over_envs(node.target, node.iter)
         return found
 
     def branch(self, node: ast.If) -> Branch:
-        """What an ``if`` says."""
+        """Classify an ``if``."""
         found = self._branches.get(node)
         if found is None:
             found = self._branches[node] = branch_of(node)
@@ -59,7 +59,9 @@ class Written:
             self._ticks |= ticks_in(node)
 
     def tick(self, node: ast.If) -> bool | None:
-        """Whether an ``if`` in a hot loop holds once in many rounds (True), or in all but few (False)."""
+        """Tell whether an ``if`` in a hot loop holds once in many rounds (True), or in all but few
+        (False).
+        """
         return self._ticks.get(node)
 
     def carried(self, function: Function | None, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:

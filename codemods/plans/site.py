@@ -174,7 +174,9 @@ class Site:
 
     @property
     def star_imported(self) -> bool:
-        """Whether a star import of a file, or of a program in its texts, may bring all names elsewhere."""
+        """Tell whether a star import of a file, or of a program in its texts, may bring all names
+        elsewhere.
+        """
         return self.surroundings.once("star", self._star_imported)
 
     def _star_imported(self) -> bool:
@@ -190,7 +192,7 @@ class Site:
         return any(self._brings_all(path, star) for path in found)
 
     def _brings_all(self, path: Path, star: re.Pattern[bytes]) -> bool:
-        """Whether a star import of a file is of the source; one in its texts may be."""
+        """Tell whether a star import of a file is of the source; one in its texts may be."""
         rest = self.layout.rest
         try:
             tree = self.overlay.source(path, self.layout.shown(path)).tree

@@ -56,7 +56,7 @@ def plain_names(annotation: ast.expr) -> list[str] | None:
 
 
 def cannot_fail(annotation: ast.expr) -> bool:
-    """Whether evaluating an annotation that a rewrite adds does nothing: a text, or a builtin class."""
+    """Tell whether evaluating an annotation that a rewrite adds does nothing: a text, or a builtin class."""
     match annotation:
         case ast.Constant():
             return True

@@ -1,4 +1,5 @@
-"""What running a statement may do: nothing but bind names, raise or read names, or run code of others.
+"""Effects of running a statement: none but binding names, raising or reading names, or running code of
+others.
 
 Code of others is whatever the program defines or its packages bring: functions, special methods, descriptors,
 decorators, hooks of classes, imported modules. Builtins and a few modules of the standard library are known.
@@ -136,7 +137,7 @@ class Effects:
         return max(found, default=Effect.NONE)
 
     def _has_plain_values(self, node: ast.ClassDef) -> bool:
-        """Whether members of an enumeration can be hashed and compared without code of others."""
+        """Tell whether members of an enumeration can be hashed and compared without code of others."""
         given = [each.value for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
         return all(value is None or self._values.of(value)[1] <= Kind.MADE for value in given)
 
@@ -170,7 +171,7 @@ def _has_hooks(node: ast.ClassDef, hooks: Iterable[str]) -> bool:
 
 
 def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
-    """Whether making a class of this base, or metaclass, runs nothing of the program."""
+    """Tell whether making a class of this base, or metaclass, runs nothing of the program."""
     if isinstance(base, ast.Subscript):
         return values.is_type(base.slice) and _is_plain_base(values, base.value, depth)
     found = values.meaning(base)
@@ -183,13 +184,13 @@ def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
 
 
 def _has_metaclass(values: Expressions, node: ast.ClassDef) -> bool:
-    """Whether a metaclass of the program makes the class: it may run anything."""
+    """Tell whether a metaclass of the program makes the class: it may run anything."""
     metas = (keyword.value for keyword in node.keywords if keyword.arg == "metaclass")
     return not all(values.known(meta) for meta in metas)
 
 
 def _makes_objects(values: Expressions, base: ast.expr, depth: int) -> bool:
-    """Whether a class of this base makes objects of itself, as an enumeration does of its members."""
+    """Tell whether a class of this base makes objects of itself, as an enumeration does of its members."""
     while isinstance(base, ast.Subscript):
         base = base.value
     found = values.meaning(base)

@@ -1,4 +1,4 @@
-"""What evaluating an expression may do, and how much is known of its value."""
+"""Effects of evaluating an expression, and the knowledge of its value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Effect(IntEnum):
 
 
 class Kind(IntEnum):
-    """What is known of a value.
+    """Knowledge of a value.
 
     What is ``PLAIN`` can be hashed, and all in it is of builtin classes. What is ``MADE`` holds nothing of
     the program. What is ``HELD`` is a container, a function or a class that may hold anything. Of what is
@@ -35,7 +35,7 @@ class Kind(IntEnum):
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Meant = str | Definition | ast.expr | None
 Meaning = Callable[[ast.expr], Meant]
-"""What a name or a chain of attributes stands for: the dotted name of something outside of the program (a
+"""Meaning of a name or a chain of attributes: the dotted name of something outside of the program (a
 builtin stands alone), the one definition that binds it, the one expression that it is given, or None."""
 
 _DEEPEST = 8
@@ -60,7 +60,7 @@ class Expressions:
         return Expressions(self._meaning, self.local.union(names))
 
     def meaning(self, node: ast.expr) -> Meant:
-        """What an expression stands for, if it is a chain of names."""
+        """Return the meaning of an expression, if it is a chain of names."""
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -122,7 +122,7 @@ class Expressions:
         return Effect.RUNS, Kind.UNKNOWN
 
     def is_type(self, node: ast.expr) -> bool:
-        """Whether it is a type of a module that is known, a class of the file, or such in brackets."""
+        """Tell whether it is a type of a module that is known, a class of the file, or such in brackets."""
         match node:
             case ast.Constant(value):
                 return value is None or value is Ellipsis or isinstance(value, str)
@@ -161,7 +161,7 @@ class Expressions:
         return Effect.RAISES, Kind.HELD if plain else Kind.UNKNOWN
 
     def _kept(self, value: ast.expr) -> Kind:
-        """What is known of a name's one value later: into a container something else may have come."""
+        """Return what is known of a name's one value later: into a container something else may have come."""
         if self._asked > _DEEPEST:
             return Kind.UNKNOWN
         self._asked += 1

@@ -1,4 +1,4 @@
-"""What is bound where, what may be rebound later, and whose values may be read: fixed points over a graph."""
+"""Variables bound at a place, rebound later, or read: fixed points over a graph."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from codemods.program.scopes import mangle
 
 
 def backward(before: Sequence[Sequence[int]], own: list[int], stays: Sequence[int]) -> list[int]:
-    """What events have of their ``own``, and what comes to them from later ones of what ``stays`` of it, as
-    bit masks.
+    """Join what events have of their ``own`` with what comes to them from later ones of what ``stays`` of
+    it, as bit masks.
     """
     found = list(own)
     work = [index for index, mask in enumerate(found) if mask]
@@ -67,7 +67,7 @@ class Flow:
         return state
 
     def knows(self, node: ast.AST) -> bool:
-        """Whether the node is a place in this frame."""
+        """Tell whether the node is a place in this frame."""
         return node in self.graph.points
 
     def _points(self, node: ast.AST) -> list[int]:
@@ -76,16 +76,16 @@ class Flow:
         return self.graph.points[node]
 
     def bound_at(self, node: ast.AST, name: str) -> bool:
-        """Whether the name is bound whenever control is at the node."""
+        """Tell whether the name is bound whenever control is at the node."""
         bit = self._bit[name]
         return all(self._bound[index] & bit for index in self._points(node))
 
     def unbinds(self, name: str) -> bool:
-        """Whether the name is unbound anywhere in the frame."""
+        """Tell whether the name is unbound anywhere in the frame."""
         return name in self._unbound
 
     def bound_at_end(self, name: str) -> bool:
-        """Whether the name is bound whenever the frame ends normally."""
+        """Tell whether the name is bound whenever the frame ends normally."""
         return bool(self._bound[self.graph.end] & self._bit[name])
 
     def rebound_after(self, node: ast.AST, name: str) -> int | None:
@@ -122,7 +122,7 @@ class Live:
                 self._reads.setdefault(mangle(node.id, private), set()).update(indices)
 
     def live(self, name: str, node: ast.AST) -> bool:
-        """Whether a path from a place leads to a read of the name before it is bound again."""
+        """Tell whether a path from a place leads to a read of the name before it is bound again."""
         bit = self._bits.get(name, 0)
         return any(self._at[index] & bit for index in self.graph.points.get(node, []))
 

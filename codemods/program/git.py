@@ -1,4 +1,4 @@
-"""What a git repository holds: its commits' files, and their contents."""
+"""Files of a git repository's commits, and their contents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Git:
     instead: str
 
     def run(self, *arguments: str, given: bytes | None = None) -> bytes:
-        """What a git command prints.
+        """Return the output of a git command.
 
         Raises:
             SourceError: if there is no git, or by what it says itself when it fails.

@@ -41,7 +41,7 @@ class GlobalName:
 
     @property
     def settled(self) -> bool:
-        """Whether the file itself binds it, once and for all."""
+        """Tell whether the file itself binds it, once and for all."""
         return self.origin == "own" and self.rebound is None and self.repeated is None
 
 
@@ -59,17 +59,19 @@ class Globals:
                 self._typing.update(statement.body)
 
     def look_up(self, name: str) -> GlobalName:
-        """What is known about a global name."""
+        """Return what is known about a global name."""
         if name not in self._found:
             self._found[name] = self._look_up(name)
         return self._found[name]
 
     def imports(self, name: str, package: str) -> list[Import]:
-        """What a global is imported as in a file of a package; nothing for others."""
+        """List the imports of a global in a file of a package; nothing for others."""
         return [made for node in self.look_up(name).imports for made in imports_of(node, name, package)]
 
     def elsewhere(self, name: str, package: str, home: str) -> list[Import]:
-        """What another file imports to have a global: what the file itself makes it takes from ``home``."""
+        """List imports that another file needs to have a global: what the file itself makes comes from
+        ``home``.
+        """
         own = self.look_up(name).origin == "own"
         return [Import(home, name)] if own else self.imports(name, package)
 
@@ -96,7 +98,7 @@ class Globals:
         return "star" if self.tree.star_imports else "unknown"
 
     def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
-        """Whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
+        """Tell whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
         if len(imports) == 1:
             return True
         return all(
@@ -152,7 +154,7 @@ class Globals:
         return frozenset(name for name in self.read_in(helper.scope) if self.is_passed(name, seams, line))
 
     def is_passed(self, name: str, seams: frozenset[str], root_line: int) -> bool:
-        """Whether code at a line must be handed a global once it has left the file."""
+        """Tell whether code at a line must be handed a global once it has left the file."""
         known = self.look_up(name)
         seam = (known.origin in ("import", "builtin") and name in seams) or (
             known.origin == "import" and ANY_NAME in seams
@@ -160,7 +162,8 @@ class Globals:
         return known.origin == "own" or seam or not self.repeatable(known, root_line)
 
     def repeatable(self, known: GlobalName, root_line: int) -> bool:
-        """Whether a file that is imported after the last import before a line would import the same thing.
+        """Tell whether a file that is imported after the last import before a line would import the same
+        thing.
 
         Not if the source's own code between its imports may change a module's names, or where modules are.
         """
@@ -185,7 +188,7 @@ class Globals:
 
 
 def _replaces_modules(statement: ast.stmt) -> bool:
-    """Whether a statement may put another module in the place of one that is loaded."""
+    """Tell whether a statement may put another module in the place of one that is loaded."""
     return any(isinstance(node, ast.Attribute) and node.attr == "modules" for node in ast.walk(statement))
 
 
@@ -195,7 +198,7 @@ def globals_of(analysis: Analysis) -> Globals:
 
 
 def is_type_checking(test: ast.expr) -> bool:
-    """Whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
+    """Tell whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )

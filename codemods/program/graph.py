@@ -168,7 +168,7 @@ class Graph(Builder):
     do_ImportFrom = do_Import
 
     def do_TypeAlias(self, node: ast.stmt) -> None:
-        """What the alias stands for is evaluated when it is asked for."""
+        """Bind the alias; its value is evaluated when it is asked for."""
         self.run(node.name)  # type: ignore[attr-defined]
 
     def do_Return(self, node: ast.Return) -> None:
@@ -375,7 +375,7 @@ class Graph(Builder):
 
 
 def _lets_through(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
-    """Whether a context manager expression surely lets exceptions of its block through."""
+    """Tell whether a context manager expression surely lets exceptions of its block through."""
     if isinstance(node, ast.IfExp):
         return _lets_through(tree, scope, node.body) and _lets_through(tree, scope, node.orelse)
     if isinstance(node, ast.Call):

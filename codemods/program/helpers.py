@@ -103,12 +103,12 @@ def _free_uses(tree: ScopeTree) -> dict[Scope, list[tuple[str, Scope, Use]]]:
 
 
 def is_later(inner: Scope, outer: Scope) -> bool:
-    """Whether code of ``inner`` may run after the call of ``outer``, in which it lies, has returned."""
+    """Tell whether code of ``inner`` may run after the call of ``outer``, in which it lies, has returned."""
     return inner.frame() is not outer.frame()
 
 
 def is_generator(node: FunctionNode) -> bool:
-    """Whether calling a function only makes a generator."""
+    """Tell whether calling a function only makes a generator."""
     return any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in own_nodes(node.body))
 
 

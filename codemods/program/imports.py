@@ -1,4 +1,4 @@
-"""What import statements bind."""
+"""Names that import statements bind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_packages(module: str) -> list[str]:
 
 
 def imports_in(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
-    """What a statement of a file in a package imports."""
+    """List the imports of a statement of a file in a package."""
     if isinstance(node, ast.Import):
         return [Import(alias.name, None, alias.asname) for alias in node.names]
     module = imported_module(node, package)

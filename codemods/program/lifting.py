@@ -125,7 +125,7 @@ class Lifting:
         return next(filter(None, map(self._by_scope.get, scope.ancestors())), None)
 
     def own_needs(self, helper: Helper) -> list[tuple[tuple[int, int], Need]]:
-        """What a helper itself reads from outside that must be passed, with the place."""
+        """List a helper's own reads from outside that must be passed, with the place."""
         found = [
             (use.position, (name, owner))
             for name, owner, use in helper.reads
@@ -167,7 +167,7 @@ class Lifting:
         return needs
 
     def _outside(self, helper: Helper, owner: Scope) -> bool:
-        """Whether a name of ``owner`` has to be handed in to a lifted helper."""
+        """Tell whether a name of ``owner`` has to be handed in to a lifted helper."""
         if owner is self.tree.module:
             return helper in self.foreign
         return not owner.inside(helper.scope)
@@ -212,7 +212,7 @@ class Lifting:
         return found - {helper}
 
     def outlives(self, helper: Helper, need: Need, call: ast.Call) -> bool:
-        """Whether a need of the helper may still be read when this call of it has returned."""
+        """Tell whether a need of the helper may still be read when this call of it has returned."""
         return need in self.kept[helper] or (helper.lazy and call not in self.tree.awaited)
 
     def places(self, scope: Scope, node: ast.AST, owner: Scope) -> list[Place]:

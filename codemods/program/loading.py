@@ -1,4 +1,5 @@
-"""What loading a module does, in order: what runs of the project's files, which modules outside are loaded.
+"""Events of loading a module, in order: code of the project's files that runs, outside modules that are
+loaded.
 
 The standard library loads without anything being told of it, but for a few modules. A project's file is
 followed into the files that it imports; of another distribution nothing is known but its name.
@@ -93,7 +94,7 @@ class Text:
                 self.steps.append(Acts(statement.lineno, label_of(statement)))
 
     def _acts(self, statement: ast.stmt) -> bool:
-        """Whether a compound statement may do something besides running its blocks."""
+        """Tell whether a compound statement may do something besides running its blocks."""
         if isinstance(statement, (ast.If, ast.While)):
             return self._effects.of(ast.Assert(statement.test)) is Effect.RUNS
         return isinstance(statement, (ast.For, ast.Match, ast.With))
@@ -136,7 +137,7 @@ def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def label_of(statement: ast.stmt) -> str:
-    """What an acting statement is known by, in whichever file it stands."""
+    """Label a statement with a side effect, alike in every file."""
     if isinstance(statement, Definition):
         return f"{type(statement).__name__} {statement.name}"
     return ast.dump(statement)
@@ -153,7 +154,7 @@ _LONGEST_CHAIN = 20
 
 @dataclass
 class Run:
-    """What one loading did: ``events`` in order, each with the file's line that brought it; all modules
+    """Record of one loading: ``events`` in order, each with the file's line that brought it; all modules
     ``loaded``, with the lines; those that import the file ``back``. Where names are asked for, there are
     events that only read names of other modules, which ``reads`` tells, and ``sets`` are those that were set.
     """
@@ -182,7 +183,7 @@ class Loading:
         self._texts: dict[str, Text | None] = {}
 
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
-        """What loading a module does, with a tree in its file, where nothing is loaded before."""
+        """Load a module in thought, with a tree in its file, where nothing is loaded before."""
         run = Run(loaded={module: 0})
         for package in with_packages(module)[:-1]:
             self.load(package, run, module)
@@ -190,7 +191,7 @@ class Loading:
         return run
 
     def executed(self, body: list[ast.stmt], package: str) -> Run:
-        """What statements of a file in a package do, where nothing is loaded before."""
+        """Run statements of a file in a package in thought, where nothing is loaded before."""
         run = Run()
         self._steps("", self._read(Module("", package, ast.Module(body, []))), run, "")
         return run
@@ -249,13 +250,13 @@ class Loading:
 
 
 def is_of_torch(module: str) -> bool:
-    """Whether a module is loaded with torch as a whole, whose name comes before it."""
+    """Tell whether a module is loaded with torch as a whole, whose name comes before it."""
     top, _, rest = module.partition(".")
     return top == "torch" and rest in _OF_TORCH
 
 
 def is_installed(package: str, name: str) -> bool:
-    """Whether this environment has such a module; else a name with a capital is taken for a class."""
+    """Tell whether this environment has such a module; else a name with a capital is taken for a class."""
     return _is_found(package, name, tuple(sys.path))
 
 

@@ -49,7 +49,7 @@ def loop_statement(
 
 
 def _has_loop(statement: ast.AST) -> bool:
-    """Whether a statement is a loop or holds one that runs in its frame."""
+    """Tell whether a statement is a loop or holds one that runs in its frame."""
     if isinstance(statement, _LOOPS):
         return True
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -153,7 +153,7 @@ class Parts:
 
     @cached_property
     def flow(self) -> LoopFlow:
-        """What is bound and read where the loop starts and ends.
+        """Find the variables bound and read where the loop starts and ends.
 
         Raises:
             NotUnderstood: if the function holds a statement whose flow is not known.
@@ -170,24 +170,24 @@ class LoopFlow:
         self._lives = Live(self._flow.graph, parts.scope.private)
 
     def bound_before(self, name: str) -> bool:
-        """Whether the variable is surely bound where the loop begins."""
+        """Tell whether the variable is surely bound where the loop begins."""
         return name in self._flow.graph.names and self._flow.bound_at(self.parts.loop, name)
 
     def bound_after(self, name: str) -> bool:
-        """Whether the variable is surely bound where the tail, of which there is some, begins."""
+        """Tell whether the variable is surely bound where the tail, of which there is some, begins."""
         return self._flow.bound_at(self.parts.tail[0], name)
 
     def read_in_loop(self, name: str) -> bool:
-        """Whether the value that a variable has before the loop may be read, in the loop or after it."""
+        """Tell whether the value that a variable has before the loop may be read, in the loop or after it."""
         anyhow = self._anyhow(name, "loop") or self._anyhow(name, "tail")
         return anyhow or self._lives.live(name, self.parts.loop)
 
     def read_in_tail(self, name: str) -> bool:
-        """Whether the value that a variable has after the loop may be read."""
+        """Tell whether the value that a variable has after the loop may be read."""
         return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.parts.tail[:1])
 
     def _anyhow(self, name: str, region: Region) -> bool:
-        """Whether functions inside a part, which run at any time, read or bind a variable."""
+        """Tell whether functions inside a part, which run at any time, read or bind a variable."""
         captured = self.parts.captured(name, region) is not None
         return captured or self.parts.shared_write(name, region) is not None
 

@@ -215,7 +215,7 @@ class Project:
 
 
 def _value(statement: ast.stmt | None, name: str) -> Meant:
-    """What a statement binds a name to: a definition, or an expression."""
+    """Return the definition or expression that a statement binds a name to."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return statement
@@ -225,7 +225,7 @@ def _value(statement: ast.stmt | None, name: str) -> Meant:
 
 
 def _outside_of(node: ast.ClassDef | ast.expr) -> list[ast.expr]:
-    """What the file around a value evaluates to make it, but for the body of a class."""
+    """List the expressions that the file around a value evaluates to make it, but for the body of a class."""
     if isinstance(node, ast.expr):
         return [node]
     return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]

@@ -16,7 +16,7 @@ _NAMES = frozenset([*EVALUATORS, "modules"])
 
 
 def sees_given_only(call: ast.Call, allowed: int) -> bool:
-    """Whether a builtin of `EVALUATORS` is handed what it looks at."""
+    """Tell whether a builtin of `EVALUATORS` is handed what it looks at."""
     starred = any(isinstance(argument, ast.Starred) for argument in call.args)
     return 0 <= allowed < len(call.args) and not starred
 
@@ -56,7 +56,7 @@ def _reached(tree: ScopeTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _is_whole(tree: ScopeTree, node: ast.Name) -> bool:
-    """Whether the module of the builtins is used otherwise than to take a name from it."""
+    """Tell whether the module of the builtins is used otherwise than to take a name from it."""
     if isinstance(node.ctx, ast.Load) and dotted(tree, tree.scope_of(node), node) == "builtins":
         parent = tree.parents[node]
         return not isinstance(parent, ast.Attribute) or parent.attr.startswith("__")
@@ -64,8 +64,8 @@ def _is_whole(tree: ScopeTree, node: ast.Name) -> bool:
 
 
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
-    """Whether a use of ``sys.modules`` may list the names of this module: not where it is asked for a module
-    that the text names, or for the names of modules.
+    """Tell whether a use of ``sys.modules`` may list the names of this module: not where it is asked for a
+    module that the text names, or for the names of modules.
     """
     parent = tree.parents[node]
     match parent:
@@ -91,7 +91,7 @@ def asking(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
 
 
 def asks_itself(node: ast.Call) -> bool:
-    """Whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
+    """Tell whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
     name = called_name(node)
     match node:
         case ast.Call(args=[ast.Name("__name__"), *_]):

@@ -113,24 +113,24 @@ def called_name(call: ast.Call) -> str:
 
 
 def called(node: ast.expr) -> ast.expr:
-    """What a decorator, or a base, is made of: what is called, where it is a call."""
+    """Return the called expression of a decorator or base that is a call; else the expression itself."""
     return node.func if isinstance(node, ast.Call) else node
 
 
 def is_accessor(decorator: ast.expr) -> TypeGuard[ast.Attribute]:
-    """Whether a decorator is that of a property's other functions: ``@name.setter``."""
+    """Tell whether a decorator is that of a property's other functions: ``@name.setter``."""
     return isinstance(decorator, ast.Attribute) and decorator.attr in ("deleter", "getter", "setter")
 
 
 def first_of(node: ast.expr) -> ast.expr:
-    """What a chain of attributes begins with."""
+    """Return the expression that a chain of attributes begins with."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node
 
 
 def root_of(node: ast.expr) -> ast.expr:
-    """What a chain of attributes and elements begins with."""
+    """Return the expression that a chain of attributes and elements begins with."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node

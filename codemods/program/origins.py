@@ -1,4 +1,4 @@
-"""What the names in a file refer to beyond it: imports and their aliases, followed through scopes."""
+"""References of a file's names beyond it: imports and their aliases, followed through scopes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 def imported(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
-    """What a statement of a file imports; outside of a package, as if that were the package's folder."""
+    """List the imports of a file's statement; outside of a package, as if that were the package's folder."""
     return [replace(made, module=made.module.lstrip(".")) for made in imports_in(node, package)]
 
 

@@ -68,7 +68,7 @@ class Seam:
 
     @property
     def rebinds(self) -> bool:
-        """Whether the module's own name is replaced, not an attribute of what it refers to."""
+        """Tell whether the module's own name is replaced, not an attribute of what it refers to."""
         return "." not in self.name
 
 
@@ -94,7 +94,7 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
 
 
 class Replacing:
-    """What one file replaces, of whatever modules."""
+    """Names that one file replaces, of whatever modules."""
 
     def __init__(self, tree: ast.Module, package: str) -> None:
         self._targets: list[tuple[str, int, str, str]] = []
@@ -147,7 +147,7 @@ def replacing_of(tree: ast.Module, package: str) -> Replacing:
 
 
 def _below(target: str, module: ModuleName) -> str | None:
-    """What is left of a target below the module, up to a name that nothing tells: ``C.*``."""
+    """Return the rest of a target below the module, up to a name that nothing tells: ``C.*``."""
     name = module.within(target)
     if name is None or ANY_NAME not in (parts := name.split(".")):
         return name
@@ -272,7 +272,7 @@ class SeamReaders:
 
     @property
     def lost(self) -> bool:
-        """Whether replacing the name has no effect."""
+        """Tell whether replacing the name has no effect."""
         return not self.bound or (self.rebinds and not self.readers)
 
 
@@ -321,7 +321,7 @@ def reading_functions(tree: ScopeTree, name: str) -> tuple[str, ...]:
 
 
 def reads_own(path: Path, name: str, function: str) -> bool:
-    """Whether a function of that name in a file reads the file's own global of that name."""
+    """Tell whether a function of that name in a file reads the file's own global of that name."""
     try:
         tree = read_scopes(read_source(path))
     except SourceError:

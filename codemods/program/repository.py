@@ -41,7 +41,9 @@ class ModuleName:
         return (self.name, *self.aliases)
 
     def within(self, dotted: str) -> str | None:
-        """What a dotted name says below this module: ``""`` for the module itself, None if elsewhere."""
+        """Return the rest of a dotted name below this module: ``""`` for the module itself, None if
+        elsewhere.
+        """
         for spelling in self.spellings:
             if dotted == spelling:
                 return ""
@@ -132,7 +134,7 @@ def imported_as_script(path: Path) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _is_spelled(dotted: str, top: Path) -> bool:
-    """Whether some file of a project imports by the dotted name of a folder."""
+    """Tell whether some file of a project imports by the dotted name of a folder."""
     pattern = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(dotted).encode() + rb"\b", re.MULTILINE)
     return any(pattern.search(data) for _, data in mentioning(python_files(top), [dotted]))
 
@@ -189,7 +191,7 @@ def setting_files(folder: Path) -> Iterator[bytes]:
 
 
 def unreadable_files(folder: Path) -> Iterator[tuple[Path, str]]:
-    """What is named like a Python file below a folder and can't be read, with what it is instead."""
+    """Yield paths named like Python files below a folder that can't be read, with what they are instead."""
     return ((path, kind) for path, kind in _named_python(folder) if kind is not None)
 
 
@@ -223,14 +225,14 @@ def no_file(path: str | Path) -> str | None:
 
 
 def is_project_folder(where: str, name: str) -> bool:
-    """Whether a folder may hold a project's own files: no hidden folder, environment or build folder."""
+    """Tell whether a folder may hold a project's own files: no hidden folder, environment or build folder."""
     if is_skipped(name):
         return False
     return not os.path.exists(os.path.join(where, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 (speed)
 
 
 def is_skipped(name: str) -> bool:
-    """Whether a folder holds none of a project's own files, by its name."""
+    """Tell whether a folder holds none of a project's own files, by its name."""
     return name in _SKIPPED or name.startswith(".")
 
 

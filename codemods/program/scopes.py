@@ -42,7 +42,7 @@ class Scope:
 
     @property
     def deferred(self) -> bool:
-        """Whether its body runs later than the place where it is written."""
+        """Tell whether its body runs later than the place where it is written."""
         return self.kind in ("function", "lambda", "generator")
 
     def ancestors(self) -> Iterator[Scope]:
@@ -71,7 +71,7 @@ class Scope:
         return next(s for s in self.ancestors() if s.kind not in ("comprehension", "generator"))
 
     def inside(self, other: Scope) -> bool:
-        """Whether it is ``other`` or lies in it."""
+        """Tell whether it is ``other`` or lies in it."""
         return any(scope is other for scope in self.ancestors())
 
     @property
@@ -109,7 +109,7 @@ class Binder:
 
     @property
     def deletes(self) -> bool:
-        """Whether it is a ``del``."""
+        """Tell whether it is a ``del``."""
         return isinstance(self.node, ast.Name) and isinstance(self.node.ctx, ast.Del)
 
 
@@ -162,7 +162,7 @@ class ScopeTree:
         return self.module
 
     def is_builtin(self, scope: Scope, name: str) -> bool:
-        """Whether a name seen from a scope surely means the builtin of that name."""
+        """Tell whether a name seen from a scope surely means the builtin of that name."""
         return (
             self.owner(scope, name) is self.module
             and (self.module, name) not in self.binders
@@ -171,7 +171,7 @@ class ScopeTree:
         )
 
     def consumes(self, scope: Scope, function: ast.expr) -> bool:
-        """Whether a call of a function has surely finished with its one iterable when it returns."""
+        """Tell whether a call of a function has surely finished with its one iterable when it returns."""
         match function:
             case ast.Name(id=name):
                 return name in _CONSUMERS and self.is_builtin(scope, name)
@@ -214,7 +214,9 @@ class ScopeTree:
         return self.module if around is None else self.by_node[around]
 
     def values(self, owner: Scope, name: str) -> list[ast.expr | None]:
-        """What the bindings of a variable give it: the value of a plain assignment, None for any other."""
+        """List the values that a variable is given: of a plain assignment its value, None for any other
+        binding.
+        """
         found: list[ast.expr | None] = []
         for binder in self.binders.get((owner, name), ()):
             match self.parents.get(binder.node):

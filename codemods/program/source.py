@@ -34,7 +34,7 @@ _DEEPEST = 6000
 
 
 class Unusable(Exception):
-    """What was asked for can't be done with what is there; the message is one line."""
+    """Input that can't be used; the message is one line."""
 
 
 class SourceError(Unusable):

@@ -1,4 +1,4 @@
-"""What other files, the import system and the module itself do with the names of one module.
+"""Uses of one module's names by other files, the import system and the module itself.
 
 A lifted function gives its module a new name. It must not meet one that somebody else means there, and nobody
 may be looking at all of them.
@@ -95,7 +95,7 @@ class Look:
 
 @dataclass(slots=True)
 class _Seen:
-    """What one file does with the names of a module: those that it surely asks it for, and whether it gives
+    """Uses of a module's names in one file: those that it surely asks it for, and whether it gives
     the module itself away.
     """
 
@@ -111,7 +111,7 @@ class _Seen:
         self.looks.append(Look(self.path, node.lineno, what, by_name))
 
     def is_module(self, path: str | None) -> bool:
-        """Whether a dotted path leads to the module itself."""
+        """Tell whether a dotted path leads to the module itself."""
         return path is not None and self.module.within(path) == ""
 
 
@@ -164,7 +164,7 @@ class Surroundings:
 
     @cached_property
     def _seen(self) -> list[_Seen]:
-        """What those that are Python do, and the file itself, if it may look at itself."""
+        """Uses in those that are Python, and in the file itself, if it may look at itself."""
         found = []
         for path, data in self._near:
             file = file_or_none(path, data, self.root)
@@ -187,7 +187,9 @@ class Surroundings:
         return frozenset(entry.name.partition(".")[0] for entry in folder.iterdir())
 
     def taken(self, name: str) -> bool:
-        """Whether somebody else may mean something by a name of the module: a file that knows it says so."""
+        """Tell whether somebody else may mean something by a name of the module: a file that knows it says
+        so.
+        """
         if name in self._submodules or self.late_star(0, name) is not None:
             return True
         return any(says(data, name) for _, data in self._near)
@@ -203,7 +205,7 @@ class Surroundings:
         return next((s.path for s in self._seen if name in s.asked or self._may_mean(s.data, name)), None)
 
     def _may_mean(self, data: bytes, name: str) -> bool:
-        """Whether a file may take a name from the module as something else."""
+        """Tell whether a file may take a name from the module as something else."""
         return (self.is_given or loads_any(data)) and says(data, name)
 
     def look(self) -> Look | None:
@@ -212,14 +214,14 @@ class Surroundings:
         return min(looks, key=lambda look: look.by_name, default=None)
 
     def may_ask(self, name: str) -> bool:
-        """Whether a file may take the name from the module that only a run tells, or from one."""
+        """Tell whether a file may take the name from the module that only a run tells, or from one."""
         return any(
             self._may_mean(data, name) or (name[:1] != "_" and loads_any(data)) for _, data in self._near
         )
 
     @cached_property
     def is_given(self) -> bool:
-        """Whether some file hands the module itself to others."""
+        """Tell whether some file hands the module itself to others."""
         return any(seen.escapes for seen in self._seen)
 
     def marked(self, mark: Mark, names: Collection[str] | None) -> str | None:
@@ -247,12 +249,12 @@ class Surroundings:
 
     @property
     def reloaded(self) -> bool:
-        """Whether some file that takes something from the module may load it a second time."""
+        """Tell whether some file that takes something from the module may load it a second time."""
         return self.marked("reloads", None) is not None
 
     @cached_property
     def checks_annotations(self) -> bool:
-        """Whether the project may check the annotations of all its functions when it runs."""
+        """Tell whether the project may check the annotations of all its functions when it runs."""
         return any(word in data for _, data in self.files() for word in _CHECKERS)
 
     def replacing(self, names: Collection[str], paths: Iterable[str] = ()) -> Look | None:
@@ -282,7 +284,9 @@ class Surroundings:
         return next((at for at, module in late if name is None or self._may_bring(module, name)), None)
 
     def _may_bring(self, module: str, name: str) -> bool:
-        """Whether a module may have a name: one of the project, if a file of the project has the word."""
+        """Tell whether a module may have a name: one of the project, if a file of the project has the
+        word.
+        """
         own = any(path.is_file() for path in module_files(module, self._bases))
         return not own or any(says(data, name) for _, data in self.files())
 
@@ -311,7 +315,7 @@ def _replaced(dotted: str) -> re.Pattern[bytes]:
 
 
 def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
-    """What a file does with the names of a module, which is in a file of some name."""
+    """Find the uses of a module's names in a file; the module is in a file of some name."""
     seen = _Seen(looking.shown, data, module)
     runs = not own and _RUNS.search(data) is not None
     values: set[ast.AST] = set()
@@ -339,7 +343,7 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
 
 
 def _attribute(node: ast.Attribute, scope: Names, seen: _Seen, *, own: bool) -> None:
-    """Whether an attribute is of the module, sees names of it, or what a function is made of."""
+    """Tell whether an attribute is of the module, sees names of it, or what a function is made of."""
     base = resolve(node.value, scope)
     within = None if base is None else seen.module.within(base)
     if within == "":
@@ -353,7 +357,9 @@ def _attribute(node: ast.Attribute, scope: Names, seen: _Seen, *, own: bool) -> 
 
 
 def _call(node: ast.Call, given: str | None, seen: _Seen, *, own: bool) -> None:
-    """Whether a call sees names of the module, or its text; ``given``: the path of the first argument."""
+    """Tell whether a call sees names of the module, or its text; ``given``: the path of the first
+    argument.
+    """
     name, within = called_name(node), None if given is None else seen.module.within(given)
     if own and asks_itself(node):
         seen.look(node, "takes its own module or text")

@@ -43,5 +43,5 @@ def all_words(text: str) -> set[str]:
 
 
 def loads_any(data: bytes) -> bool:
-    """Whether a file may load modules whose names it does not spell."""
+    """Tell whether a file may load modules whose names it does not spell."""
     return _LOADS.search(data) is not None

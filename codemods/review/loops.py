@@ -388,7 +388,7 @@ def _may_run(tree: ast.Module, name: str) -> bool:
 
 
 def _made_at_once(definitions: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """What runs when functions and classes are made."""
+    """Yield nodes that run when functions and classes are made."""
     for node in definitions:
         if isinstance(node, Function):
             yield from (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults))

@@ -41,7 +41,7 @@ def proven(review: Review) -> int:
 
 
 def headline(review: Review) -> list[str]:
-    """What is proven, and how much is left to read."""
+    """Count definitions that are proven, and statements left to read."""
     counts = Counter(_CLASSES[type(outcome)] for outcome in review.outcomes)
     shares = ", ".join(f"{counts[name]} {name}" for name in _CLASSES.values() if counts[name])
     lines = [

@@ -14,12 +14,12 @@ from codemods.program.scopes import dotted
 from codemods.program.surroundings import Surroundings
 
 Met = Callable[[str], bool]
-"""Whether another file would get a new name of the module, or means something by it."""
+"""Tells of a new name of the module if another file would get it, or means something by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a lifted helper is called: at its definition, and where each caller (None: the source) refers to
+    """Names of a lifted helper: at its definition, and where each caller (None: the source) refers to
     it.
     """
 
@@ -40,7 +40,7 @@ class FileNames:
         self._taken: set[str] = set()
 
     def free(self, name: str, helper: Helper) -> bool:
-        """Whether a module-level name would mean the lifted helper and nothing else."""
+        """Tell whether a module-level name would mean the lifted helper and nothing else."""
         if name in self._taken or hasattr(builtins, name) or is_hook(name):
             return False
         if name in self.tree.strings or name in self.tree.attributes:
@@ -98,12 +98,12 @@ def find_imports(
 
 
 def is_hook(name: str) -> bool:
-    """Whether loaders of tests and plugins look for a name in modules."""
+    """Tell whether loaders of tests and plugins look for a name in modules."""
     return name.lower().startswith(("test", "pytest_", "setup", "teardown")) or name == "load_tests"
 
 
 def is_special(name: str) -> bool:
-    """Whether a name means something to the interpreter at module level."""
+    """Tell whether a name means something to the interpreter at module level."""
     return name.startswith("__") and name.endswith("__")
 
 
@@ -116,7 +116,7 @@ def qualified_names(helper: Helper) -> Iterator[str]:
 
 
 def usable_in(lifting: Lifting, caller: Helper, name: str, callee: Helper) -> bool:
-    """Whether a global name can be used inside a lifted caller to mean the callee."""
+    """Tell whether a global name can be used inside a lifted caller to mean the callee."""
     if any(need == name for need, _ in lifting.needs[caller]):
         return False
     tree, own = lifting.tree, (callee.outer, callee.scope.name)

@@ -40,7 +40,7 @@ class Refusal:
 
 
 Refusals = Iterator[Refusal]
-"""What a check finds. The first one counts, and nothing is asked for after it."""
+"""Findings of a check. The first one counts, and nothing is asked for after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Rule:
 
     @property
     def help(self) -> str:
-        """What to do about a refusal and, for an assumption, how to accept it."""
+        """Say what to do about a refusal and, for an assumption, how to accept it."""
         return self.help_with(self.way_out)
 
     def help_with(self, way_out: str) -> str:
@@ -121,7 +121,9 @@ class Accepted:
         return cls(reasons)
 
     def overrules(self, refusal: Refusal, name: str) -> bool:
-        """Whether a refusal of something called so is under an accepted code; the first of each is kept."""
+        """Tell whether a refusal of something called so is under an accepted code; the first of each is
+        kept.
+        """
         if refusal.code not in self.reasons:
             return False
         self.overruled.setdefault((refusal.code, name), refusal)

@@ -56,7 +56,7 @@ class Annotations:
         return self._inferred(name, owner) if self.known else None
 
     def of_result(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Annotation | None:
-        """What a function of the module says that it returns."""
+        """Return the declared result of a function of the module."""
         return self._copied(node.returns) if self.known and node.returns is not None else None
 
     def here(self, found: Annotation | None, taken: Collection[str] = ()) -> ast.expr | None:
@@ -72,7 +72,9 @@ class Annotations:
         return ast.Constant(ast.unparse(found.node)) if as_text else found.node
 
     def imports(self, found: Annotation, rest: str) -> frozenset[Import]:
-        """What a file must import to mention it; what the source defines is in ``rest`` then."""
+        """List imports that a file needs to mention it; names that the source defines are in ``rest``
+        then.
+        """
         made = set(found.imports)
         lacking = {item.bound for item in found.imports}
         for name in found.names - lacking:
@@ -100,7 +102,7 @@ class Annotations:
         return None if names is None or not all(map(self._is_known, names)) else Annotation(stated)
 
     def _is_known(self, name: str) -> bool:
-        """Whether another file can import what a name of the source stands for."""
+        """Tell whether another file can import what a name of the source stands for."""
         found = globals_of(self.analysis).look_up(name)
         return found.origin in ("builtin", "import", "typing") or found.settled
 
@@ -136,7 +138,7 @@ class Annotations:
 
     @cached_property
     def _paths(self) -> dict[str, str]:
-        """What the source's own imports and classes stand for."""
+        """Map the source's own imports and classes to dotted paths."""
         known, own = globals_of(self.analysis), self.stated.project.own
         found = {}
         for owner, name in self.tree.binders:

@@ -73,7 +73,7 @@ class Stated:
         return None
 
     def _plain(self, module: Module, node: ast.ClassDef, depth: int = 0) -> bool:
-        """Whether a class has no type parameters, and its calls give its objects."""
+        """Tell whether a class has no type parameters, and its calls give its objects."""
         if node.keywords or getattr(node, "type_params", None) or depth > _DEPTH:
             return False
         if not all(module.path(called(decorator)) in _DECORATORS for decorator in node.decorator_list):

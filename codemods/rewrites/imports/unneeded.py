@@ -51,7 +51,7 @@ class Unneeded:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
+    """The rest of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
     before, and who else reads it.
     """
 
@@ -131,7 +131,7 @@ class Left:
         return None if reader is None else f"{reader} may read it from here"
 
     def marked(self, statement: ImportNode) -> bool:
-        """Whether a comment tells linters that an import only looks unused."""
+        """Tell whether a comment tells linters that an import only looks unused."""
         return any(_MARK.search(row) for row in self._rows(statement))
 
     def _rows(self, statement: ImportNode) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Whether a loop can become a method, and what must be handed in and back."""
+"""Decisions on loops that become methods: possible or refused, and names handed in and back."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _cells(parts: Parts) -> Refusals:
 
 
 def _bindings(parts: Parts) -> Refusals:
-    """What is handed in is bound when the loop begins, and what is handed back when it ends."""
+    """Refuse variables that may be unbound when the loop begins, if handed in, or ends, if handed back."""
     for line, what in _unbound(parts):
         way_out = "bind the variable before the loop, on every path, or end its branches with one that raises"
         yield refuse("maybe-unbound", line, what, way_out)
@@ -222,6 +222,6 @@ def _unbound(parts: Parts) -> Iterator[tuple[int, str]]:
 
 
 def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:
-    """Whether a variable that the loop is handed may be unbound when it begins."""
+    """Tell whether a variable that the loop is handed may be unbound when it begins."""
     outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
     return bool(outside) and flow.read_in_loop(name) and not flow.bound_before(name)

@@ -135,7 +135,7 @@ class Definitions:
                     yield decorator.lineno
 
     def _describes(self, node: ast.expr) -> bool:
-        """Whether an expression names, or calls, what only describes a definition."""
+        """Tell whether an expression names, or calls, what only describes a definition."""
         return dotted(self.tree, self.tree.scope_of(node), called(node)) in _DESCRIPTIVE
 
 
@@ -150,7 +150,7 @@ def _defined(statement: ast.stmt) -> str | None:
 
 
 def within(use: Use, node: ast.stmt) -> bool:
-    """Whether a use stands in a statement (decorators included)."""
+    """Tell whether a use stands in a statement (decorators included)."""
     return first_line(node) <= use.node.lineno <= (node.end_lineno or 0)
 
 

@@ -1,4 +1,4 @@
-"""What is done between the place where a plan's new file is loaded and the place of what moves there."""
+"""Effects between the place where a plan's new file is loaded and the place of what moves there."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _PATHS = ("addsitedir", "chdir", "meta_path", "path", "path_hooks")
 
 
 def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> bool:
-    """Whether nothing is done between the place where the file that a statement moves to is loaded and the
-    statement.
+    """Tell whether nothing is done between the place where the file that a statement moves to is loaded and
+    the statement.
     """
     start = _place(tree, moved)
     between = [s for s in tree.source.tree.body if start < s.lineno < node.lineno and s not in moved]
@@ -26,8 +26,8 @@ def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
 
 
 def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collection[ast.stmt]) -> bool:
-    """Whether a new file, loaded by its source alone, would import the same thing as some statements do that
-    stand after others which do something: all of it was loaded before, and nothing is done in between.
+    """Tell whether a new file, loaded by its source alone, would import the same thing as some statements do
+    that stand after others which do something: all of it was loaded before, and nothing is done in between.
     """
     start = _place(tree, moved)
     body = tree.source.tree.body
@@ -70,6 +70,6 @@ def _is_standard(module: str) -> bool:
 
 
 def _names(statement: ast.stmt, names: Collection[str]) -> bool:
-    """Whether a statement has one of some names, or an attribute of that name."""
+    """Tell whether a statement has one of some names, or an attribute of that name."""
     found = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}
     return not found.isdisjoint(names)

@@ -1,4 +1,4 @@
-"""What the project sees of a definition that a plan moves besides its name: module, place of its calls."""
+"""Traits of a moved definition that the project sees besides its name: module, place of its calls."""
 
 from __future__ import annotations
 

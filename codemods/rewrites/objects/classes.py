@@ -17,7 +17,7 @@ from codemods.rewrites.naming import fresh_name
 
 @dataclass(frozen=True, slots=True)
 class ClassNames:
-    """What a class, and the variable of its object, are called."""
+    """Names of a class, and of the variable of its object."""
 
     type_name: str
     variable: str

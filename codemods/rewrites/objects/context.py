@@ -15,7 +15,7 @@ from codemods.rewrites.text.layout import indentation
 
 
 def reads_of(lifting: Lifting, helper: Helper) -> list[tuple[Need, Use]]:
-    """What a helper itself reads of its outer function's variables, in the order of the text."""
+    """List a helper's own reads of its outer function's variables, in the order of the text."""
     found = [
         ((name, owner), use)
         for name, owner, use in helper.reads

@@ -78,7 +78,7 @@ def _outermost(helper: Helper) -> Scope:
 
 
 def _sees(tree: ScopeTree, function: Scope, name: str, use: Use) -> bool:
-    """Whether a builtin may see variables of a function, or list those of the module."""
+    """Tell whether a builtin may see variables of a function, or list those of the module."""
     call, around = use.call, tree.parents.get(use.call or use.node)
     # What is lifted has a name that nothing else spells.
     looks_up = isinstance(around, ast.Subscript) and around.value is call and isinstance(around.ctx, ast.Load)
@@ -89,8 +89,8 @@ def _sees(tree: ScopeTree, function: Scope, name: str, use: Use) -> bool:
 
 
 def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
-    """Whether ``locals()`` stands before all that a lift changes: only assignments and expressions without
-    loops and functions stand before it.
+    """Tell whether ``locals()`` stands before all that a lift changes: only assignments and expressions
+    without loops and functions stand before it.
 
     Parameters keep their places in the dictionary. The others are followed there by those that nested
     functions capture, so of these one may be bound, where it is alone.
@@ -181,7 +181,9 @@ def _name_asked(tree: ScopeTree) -> int | None:
 
 
 def makes_definitions(helper: Helper) -> bool:
-    """Whether a helper makes functions, classes or generators, or calls what may make some (`namedtuple`)."""
+    """Tell whether a helper makes functions, classes or generators, or calls what may make some
+    (`namedtuple`).
+    """
     return any(
         isinstance(node, _MADE)
         or nodes.is_type_alias(node)
@@ -204,7 +206,9 @@ def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def _may_follow(frame: Scope, helper: Helper, line: int) -> bool:
-    """Whether a line may run after a call of the helper: it stands below the helper, or in a loop with it."""
+    """Tell whether a line may run after a call of the helper: it stands below the helper, or in a loop with
+    it.
+    """
     start = helper.node.lineno
     return line > start or any(
         isinstance(node, (ast.For, ast.While)) and node.lineno < line and start <= (node.end_lineno or 0)

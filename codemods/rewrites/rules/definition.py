@@ -1,4 +1,4 @@
-"""What a definition evaluates when it is executed, after a lift once: defaults, decorators, annotations.
+"""Expressions that a definition evaluates, after a lift only once: defaults, decorators, annotations.
 
 It must not depend on the function or class around it in other ways than by captures.
 """
@@ -35,7 +35,7 @@ _CLASSES = words("""
 
 
 def is_constant(node: ast.expr) -> bool:
-    """Whether an expression makes the same immutable value whenever it is evaluated."""
+    """Tell whether an expression makes the same immutable value whenever it is evaluated."""
     match node:
         case ast.UnaryOp(ast.USub() | ast.UAdd(), ast.Constant(value)):
             return isinstance(value, (int, float, complex))
@@ -62,7 +62,9 @@ def plain_definition(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def bound_early(lifting: Lifting, helper: Helper, name: str) -> bool:
-    """Whether a name is a global that is bound when the statement of the outermost function is reached."""
+    """Tell whether a name is a global that is bound when the statement of the outermost function is
+    reached.
+    """
     module = lifting.tree.module
     if lifting.tree.owner(helper.outer, name) is not module or (module, name) not in lifting.tree.binders:
         return False
@@ -93,7 +95,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def _is_bound(lifting: Lifting, helper: Helper, name: str) -> bool:
-    """Whether a name of the module is bound once, before the outermost function's statement."""
+    """Tell whether a name of the module is bound once, before the outermost function's statement."""
     if not bound_early(lifting, helper, name):
         return False
     binders = lifting.tree.binders[lifting.tree.module, name]
@@ -130,7 +132,7 @@ def _made(lifting: Lifting, helper: Helper, node: ast.expr) -> Any:
 
 
 def _is_plain_class(lifting: Lifting, node: ast.expr) -> bool:
-    """Whether it is a class of the file, defined once, that has no bases, metaclass or decorator."""
+    """Tell whether it is a class of the file, defined once, that has no bases, metaclass or decorator."""
     if not isinstance(node, ast.Name):
         return False
     binders = lifting.tree.binders.get((lifting.tree.module, node.id), [])

@@ -1,4 +1,4 @@
-"""What a helper must not depend on when it moves to another module."""
+"""Dependencies that keep a helper from moving to another module."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def _uncalled_until_bound(lifting: Lifting, root: ast.AST, name: str) -> bool:
-    """Whether nothing that loading the module runs, until a global is bound, may call a function above."""
+    """Tell whether nothing that loading the module runs, until a global is bound, may call a function
+    above.
+    """
     tree = lifting.tree
     last = max(binder.line for binder in tree.binders[tree.module, name])
     start = root.end_lineno or 0  # type: ignore[attr-defined]
@@ -75,7 +77,7 @@ def _uncalled_until_bound(lifting: Lifting, root: ast.AST, name: str) -> bool:
 
 
 def is_main_block(statement: ast.stmt) -> bool:
-    """Whether a statement is ``if __name__ == "__main__"`` at the end of a module."""
+    """Tell whether a statement is ``if __name__ == "__main__"`` at the end of a module."""
     match statement:
         case ast.If(test=ast.Compare(left=ast.Name("__name__")), orelse=[]):
             return True

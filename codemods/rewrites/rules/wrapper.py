@@ -1,4 +1,4 @@
-"""What a residual (a one-line closure that forwards to the lifted function) can't hide."""
+"""Helpers that a wrapper (a one-line closure that forwards to the lifted function) can't stand for."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Program:
 
     @property
     def taken(self) -> dict[ast.stmt, cst.CSTNode]:
-        """What was taken out, as it became."""
+        """Nodes taken out, as they became."""
         return self.todo.taken
 
     def change(self, node: cst.CSTNode, how: Change) -> None:

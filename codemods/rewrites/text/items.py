@@ -64,7 +64,7 @@ def add_parameters(
 
 
 def _lead(lead: cst.BaseParenthesizableWhitespace, inner: str) -> cst.ParenthesizedWhitespace:
-    """What stands before the first of items that have a line each."""
+    """Make the space before the first of items that have a line each."""
     if not isinstance(lead, cst.ParenthesizedWhitespace):
         return row_end(inner)
     return lead.with_changes(indent=True, last_line=cst.SimpleWhitespace(inner))
