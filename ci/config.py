@@ -64,7 +64,7 @@ class Evidence(_Table):
 
     Attributes:
         paths: files and folders whose changes count; ``.`` for everything.
-        accepted: a file of what was read and accepted (`codemods review --output-format accept`).
+        accepted: a file of what was read and accepted (`codemods review --format accept`).
         runs: golden runs: a changed statement that one of them executes needs no acceptance. That they end in
             the same bits is asked by ``runs`` of the gate.
     """

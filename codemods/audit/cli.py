@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
 )
-@click.option("--exit-zero", is_flag=True, hidden=True)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--explain", "code", metavar="CODE", hidden=True)
 def command(
     file: Path | None,

@@ -24,6 +24,8 @@ from codemods.program.walk import read_scopes
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
+# The package that a call walks, if it is written as the path of a package in another: ``a.b.__path__``.
+_WALKED = re.compile(rb"\b(?:iter_modules|walk_packages)\s*\((?:\s*(?:path\s*=\s*)?[\w.]+\.(\w+)\.__path__)?")
 _LISTS = (
     re.compile(rb"\b(glob|iglob|iterdir|listdir|rglob|scandir)\b"),
     re.compile(rb"\b__(file|path)__\b"),
@@ -84,7 +86,11 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
     names.
     """
     folder = new.parent
-    if _WALKS.search(data) is not None:
+    given = _WALKED.findall(data)
+    if given and all(given):
+        if folder.name.encode() in given:
+            return True
+    elif _WALKS.search(data) is not None:
         above = file.name == "__init__.py" and file.parent in folder.parents
         if file.parent == folder or above or folder.name.encode() in data:
             return True

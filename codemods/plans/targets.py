@@ -79,7 +79,7 @@ def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequ
     layout, source = site.layout, analysis.source
     module, shown = module_of(layout, path), layout.shown(path)
     if site.is_taken(path):
-        raise TargetError(f"{shown}: exists already; name a file that does not")
+        raise TargetError(f"{shown}: exists already; name a new file, and all helpers that go there at once")
     if (other := not_loaded_alike(site, path)) is not None:
         raise TargetError(f"{shown}: {other[1]}; choose another file")
     # A new top-level module must not take the place of one that is imported.

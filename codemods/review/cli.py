@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
 )
-@click.option("--exit-zero", is_flag=True, hidden=True)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def command(
     paths: Sequence[str],
     base: str,

@@ -39,7 +39,7 @@ def outer(n):
         (PROGRAM, ["--helper", "k"], "there is no helper k; there are h, g"),
         (PROGRAM, ["--to", "program.py"], "is the source itself"),
         ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
-        (LIFTABLE, ["--to", "there.py"], "there.py: exists already; name a file that does not"),
+        (LIFTABLE, ["--to", "there.py"], "there.py: exists already; name a new file"),
     ],
 )
 def test_unusable_input_is_one_line_and_status_2(
