@@ -54,6 +54,9 @@ class StepDivergence(Divergence):
         return self.stream.process, (self.number, self.point + (self.kinds[0].kind == "grads"))
 
     def say(self) -> list[str]:
+        if self.stream.together:
+            where = f"step {self.number} overall, or one after it"
+            return [f"{where}: the golden keeps these steps as one; `golden ab --base REF` names the step"]
         optimizer = f", {self.optimizer}" if self.optimizer else ""
         place = f"step {self.step} of {self.stream.title} (step {self.number} overall{optimizer})"
         head = f"{place}: {kind_text(self.kinds[0])}"

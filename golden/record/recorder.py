@@ -55,7 +55,7 @@ def record_run(
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
     """
     # The program runs in ``root``, where a relative path would be another folder.
-    root, out = root.resolve(), out.absolute()
+    root, out = root.resolve(), out.resolve()
     if not root.is_dir():
         raise UnusableInput(f"no folder {root}")
     _, _, index = run.device.partition(":")

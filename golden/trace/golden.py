@@ -20,7 +20,7 @@ from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, leaves, nesting
-from golden.trace.streams import streams
+from golden.trace.streams import streams, title_from
 from golden.trace.tolerance import Tolerance, masked
 from golden.trace.trace import KINDS, Process, Record, Records, Site, Step, Trace, trace_of
 
@@ -190,7 +190,7 @@ class _Rows:
         """All steps from one on, as one."""
         first = steps[0]["step"]
         tensors = {kind: [["", "", [], HOST]] for kind in KINDS}
-        layout = self._layout(-1, "", None, [f"every model from step {first} on#0"], tensors)
+        layout = self._layout(-1, "", None, [title_from(first)], tensors)
         digests = {**dict.fromkeys(KINDS, ""), "params": _short(list(steps))}
         return {"step": first, "layout": layout, **digests}
 

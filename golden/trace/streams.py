@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 from golden.trace.trace import Process, Step
 
+_TOGETHER = "every model from step"
+
+
+def title_from(step: int) -> str:
+    """Title the steps of all models from one on, which a golden keeps as one."""
+    return f"{_TOGETHER} {step} on"
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:
@@ -21,6 +28,11 @@ class Stream:
         """What people call it."""
         where = f"env {self.env}, {self.model}" if self.env is not None else self.model
         return where if self.process == "rank-0" else f"{self.process.replace('-', ' ')}, {where}"
+
+    @property
+    def together(self) -> bool:
+        """True for steps that a golden keeps as one."""
+        return self.model.startswith(_TOGETHER)
 
 
 def streams(process: Process) -> dict[int, Stream]:

@@ -41,6 +41,38 @@ def test_life_of_a_golden(project: Project, goldens: Path) -> None:
     assert project.golden(*verify).code == 0
 
 
+LONG = """\
+import torch
+
+net = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), 0.01)
+for step in range(720):
+    net(torch.ones(1, 2)).sum().backward()
+    # GRADIENT
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.slow
+def test_steps_that_a_golden_keeps_as_one_have_no_place(project: Project) -> None:
+    script = project.root / "long.py"
+    script.write_text(LONG)
+    (project.root / "golden" / "runs" / "long.toml").write_text(
+        'command = ["python", "long.py"]\nbudget = 5\n'
+    )
+    assert project.golden("record", "long", "--update", "--root", project.root).code == 0
+    assert project.golden("verify", "long", "--root", project.root).code == 0
+    script.write_text(LONG.replace("# GRADIENT", "net.bias.grad.mul_(2 if step == 710 else 1)"))
+    result = project.golden("verify", "long", "--root", project.root)
+    assert result.code == 1
+    assert (
+        "first divergence: step 699 overall, or one after it: the golden keeps these steps as one"
+        in result.out
+    )
+    assert "the start" not in result.out
+
+
 def of_another_machine(path: Path) -> Path:
     """Make a golden one of a machine with another canary."""
     table = json.loads(path.read_text())
