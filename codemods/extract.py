@@ -103,8 +103,6 @@ def command(explain: str | None, **given: Any) -> int:
         from codemods.plans.write import write_all
 
         write_all(report.in_order())
-        if not quiet:
-            click.echo(f"codemods extract: wrote {changed}", err=True)
     if not quiet or output is not None:
         put(_rendered(report, given), output)
     if report.refused:
