@@ -43,16 +43,13 @@ def _golden_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "golden" / "runs").mkdir(parents=True)
     (root / "train.py").write_text(TRAIN)
     (root / "golden" / "runs" / "train.toml").write_text(RUN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CI", "")
-        assert main(["record", "train", "--update", "--root", str(root)]) == 0
+    assert main(["record", "train", "--update", "--root", str(root)]) == 0
     return root / "golden" / "fixtures"
 
 
 @pytest.fixture
-def goldens(project: Project, _golden_template: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def goldens(project: Project, _golden_template: Path) -> Path:
     """The folder of the goldens of the unchanged script, in the project."""
-    monkeypatch.setenv("CI", "")
     folder = project.root / "golden" / "fixtures"
     shutil.copytree(_golden_template, folder)
     return folder / "train"

@@ -47,10 +47,7 @@ def suite(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     return pytester.runpytest_inprocess("-p", "golden.plugin", "-p", "no:cacheprovider", "golden", *options)
 
 
-def test_run_files_as_tests(
-    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CI", "")
+def test_run_files_as_tests(project: Project, pytester: pytest.Pytester) -> None:
     shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
     project.root = pytester.path
     project.plain()
@@ -111,10 +108,7 @@ reason = "summed in any order"
 )
 
 
-def test_tolerance_under_pytest(
-    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CI", "")
+def test_tolerance_under_pytest(project: Project, pytester: pytest.Pytester) -> None:
     shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
     project.root = pytester.path
     line = 'log.write(json.dumps({"type": "loss", "loss": 0.1 + 2**-56 * ULPS}) + chr(10))'
@@ -131,9 +125,7 @@ def test_tolerance_under_pytest(
     suite(pytester).assert_outcomes(failed=1)
 
 
-def test_strict_markers_without_xdist(
-    project: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strict_markers_without_xdist(project: Project, pytester: pytest.Pytester) -> None:
     shutil.copytree(project.root, pytester.path, dirs_exist_ok=True)
     options = ("-p", "golden.plugin", "-p", "no:xdist", "--strict-markers", "--collect-only", "golden")
     result = pytester.runpytest_subprocess(*options)

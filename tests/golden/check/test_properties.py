@@ -43,9 +43,8 @@ AGAIN = '[variants.again]\n[same.repeats]\nsays = "it repeats"\nvariants = ["aga
 
 
 @pytest.fixture
-def plain(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def plain(project: Project) -> Project:
     """A project whose run has a golden and no property yet."""
-    monkeypatch.setenv("CI", "")
     project.script(SCRIPT)
     project.run_file(RUN)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0

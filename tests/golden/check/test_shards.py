@@ -15,9 +15,8 @@ NAMES = ("one", "three", "two")
 
 
 @pytest.fixture
-def suite(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def suite(project: Project) -> Project:
     """Three runs without torch, with their goldens."""
-    monkeypatch.setenv("CI", "")
     project.plain()
     (project.root / "golden" / "runs" / "train.toml").unlink()
     for name in NAMES:

@@ -118,8 +118,7 @@ def test_without_a_step_nothing_is_learnt(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_golden_keeps_what_was_learnt(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_keeps_what_was_learnt(project: Project) -> None:
     prepared(project)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
     result = project.golden("verify", "train", "--root", project.root)

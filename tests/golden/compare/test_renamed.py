@@ -34,8 +34,7 @@ RUN = 'command = ["python", "train.py"]\nbudget = 3\ntimeout = 60\n'
 
 
 @pytest.mark.slow
-def test_another_name_is_named_and_no_difference(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_another_name_is_named_and_no_difference(project: Project) -> None:
     project.run_file(RUN)
     project.script(SCRIPT)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
@@ -57,8 +56,7 @@ def test_another_name_is_named_and_no_difference(project: Project, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_a_golden_knows_another_name(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_knows_another_name(project: Project) -> None:
     project.run_file(RUN)
     script = SCRIPT.replace("    both.step()\n", "")
     project.script(script)

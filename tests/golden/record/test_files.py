@@ -91,8 +91,7 @@ def test_files_that_nothing_compares_are_named(project: Project, tmp_path: Path)
     assert (result.code, "written outside" in result.out) == (0, False), result
 
 
-def test_a_golden_names_them_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_names_them_too(project: Project) -> None:
     prepared(project, METRICS)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
     result = project.golden("verify", "train", "--root", project.root)

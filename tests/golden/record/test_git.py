@@ -106,7 +106,6 @@ def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Proje
 
 
 def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
     update = ("record", "train", "--update", "--root", versions.root)
     assert versions.golden(*update).code == 0
     folder = versions.root / "golden" / "fixtures"

@@ -133,8 +133,7 @@ def test_an_attribute_of_one_side_is_named_and_no_difference(project: Project, b
 
 
 @pytest.mark.slow
-def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_keeps_what_is_held(project: Project) -> None:
     project.script(SCRIPT)
     project.run_file(RUN)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
@@ -149,8 +148,7 @@ def test_a_golden_keeps_what_is_held(project: Project, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_a_golden_keeps_each_of_many_attributes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_keeps_each_of_many_attributes(project: Project) -> None:
     many = SCRIPT.replace("# ATTRIBUTES", "vars(self).update({f'knob_{i:03}': i for i in range(700)})")
     project.script(many)
     project.run_file(RUN)

@@ -111,8 +111,7 @@ def test_a_program_that_only_prints_is_compared(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_golden_knows_values(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_knows_values(project: Project) -> None:
     project.run_file(RUN)
     text = (project.root / "train.py").read_text()
     project.script(text.replace("# AFTER STEP", "shown = host[0].bias.sum().item()"))

@@ -181,8 +181,7 @@ def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[.
 
 
 @pytest.mark.slow
-def test_a_golden_knows_what_lives(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CI", "")
+def test_a_golden_knows_what_lives(project: Project) -> None:
     project.script(PROGRAM)
     project.run_file(RUN)
     assert project.golden("record", "train", "--update", "--root", project.root).code == 0
