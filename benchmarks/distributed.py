@@ -1,4 +1,4 @@
-"""What it costs to spread hosts over processes, in processor time.
+"""Cost of spreading hosts over processes, in processor time.
 
     python benchmarks/distributed.py [--ranks 1,2,3,4] [--envs N] [--rounds R] [--repeat K] [--task NAME]
 

@@ -1,4 +1,4 @@
-"""What observing costs: the same program with and without the observer, alternating in one session.
+"""Cost of observing: the same program with and without the observer, alternating in one session.
 
     python benchmarks/golden.py [--pairs N] [RUN...]
 
@@ -33,7 +33,7 @@ from golden.trace.errors import GoldenError  # noqa: E402
 
 @dataclass
 class Clock:
-    """What one run took.
+    """Times of one run.
 
     ``seconds`` and ``cpu_seconds`` are of the whole process with all that it starts, ``after_torch`` and
     ``cpu_after_torch`` without the start, of several ranks the slowest and the sum; ``own`` is the share of

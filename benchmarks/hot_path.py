@@ -75,7 +75,7 @@ class Stopwatch:
         self._marks = time.process_time(), time.perf_counter()
 
     def lap(self) -> Spent:
-        """What passed; the next lap begins."""
+        """Return the seconds of this lap and begin the next."""
         marks = time.process_time(), time.perf_counter()
         spent = Spent(marks[0] - self._marks[0], marks[1] - self._marks[1])
         self._marks = marks
@@ -296,7 +296,7 @@ def multiply_adds(bare: BareLoop) -> int:
 
 
 def peak_multiply_adds(clock: str, side: int = 1024, repeats: int = 15) -> float:
-    """What a product of two square matrices of float32 reaches on this thread, in 10^9 multiply-adds/s."""
+    """Measure a product of two square matrices of float32 on this thread, in 10^9 multiply-adds/s."""
     left, right = torch.rand(side, side), torch.rand(side, side)
     watch = Stopwatch()
     spent = []

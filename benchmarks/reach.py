@@ -1,4 +1,4 @@
-"""What noting lines costs: one run recorded with and without it, alternating in one session.
+"""Cost of noting lines: one run recorded with and without it, alternating in one session.
 
     python benchmarks/reach.py [--pairs N] [--root DIR] RUN FILE...
 

@@ -37,7 +37,7 @@ PACKAGES = ("torch", "numpy", "sympy", "setuptools", "pip", "hypothesis", "mypy"
 
 @dataclass(slots=True)
 class Totals:
-    """What became of the helpers; `places` are the refusals by code."""
+    """Totals over the helpers; `places` are the refusals by code."""
 
     files: int = 0
     lines: int = 0

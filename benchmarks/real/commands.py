@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command said: its exit status, its JSON or why there is none, and the crash if there was one."""
+    """Answer of a command: its exit status, its JSON or why there is none, and the crash if there was one."""
 
     status: int
     document: dict[str, Any] | None

@@ -51,7 +51,7 @@ def _rank(verdict: str) -> int:
 
 
 def differences(before: Iterable[str], after: Iterable[str]) -> list[Difference]:
-    """What differs, sorted by the thing."""
+    """Return the differences, sorted by the thing."""
     old, new = _by_thing(before), _by_thing(after)
     things = sorted(old.keys() | new.keys())
     return [Difference(t, old.get(t), new.get(t)) for t in things if old.get(t) != new.get(t)]

@@ -1,4 +1,4 @@
-"""What is measured of a program: one verdict a line, sorted, so that two runs can be compared as text."""
+"""Measurements of a program: one verdict a line, sorted, so that two runs can be compared as text."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _loops(root: Path, path: Path) -> Iterator[str]:
 
 
 def _carried_out(plan: str, root: Path) -> Answer:
-    """What ``extract --plan`` makes of a plan."""
+    """Return the verdicts of ``extract --plan`` on a plan."""
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "plan.toml"
         written.write_text(plan, encoding="utf-8")
@@ -179,7 +179,7 @@ def _planned(root: Path, plan: Path) -> Iterator[str]:
 
 
 def _verdict(row: dict[str, Any] | None) -> str:
-    """What the report's row of a thing says."""
+    """Return the verdict in the report's row of a thing."""
     if row is None:
         return "no row"
     return f"refused {row['code']}" if row["status"] == "refused" else str(row["status"])

@@ -148,7 +148,7 @@ def _needs(source: str) -> set[str]:
 
 
 def _spelled(new: Path, tree: ast.Module) -> str:
-    """What a file beside the changed one is imported as."""
+    """Return the name by which a file beside the changed one is imported."""
     if any(isinstance(s, ast.ImportFrom) and s.level for s in ast.walk(tree)):
         return f".{new.stem}"
     parts = [new.stem]

@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a job found, its CPU seconds and its peak memory in MB."""
+    """Result of a job, with its CPU seconds and its peak memory in MB."""
 
     job: Job
     lines: list[str]

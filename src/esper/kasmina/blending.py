@@ -33,7 +33,7 @@ class AlphaSchedule:
 
     @property
     def done(self) -> bool:
-        """Whether the target is reached."""
+        """True once the target is reached."""
         return self.steps_done >= self.steps_total
 
     @property
@@ -90,7 +90,7 @@ def separately() -> Iterator[None]:
 
 
 def run_together(run: Callable[[Tensor], Tensor], key: Hashable, stacked: Tensor, parts: int) -> Tensor:
-    """What `run` makes of the equal parts of `stacked` [parts * batch, ...], stacked again.
+    """Run the equal parts of `stacked` [parts * batch, ...] and stack the results.
 
     One call for all is faster, but which kernel computes it, and so the rounding, may follow from the size of
     the batch. So both ways are tried once for each `key` (what identifies the computation), shape and kind of

@@ -26,7 +26,7 @@ class PendingPrune:
 
 @dataclass(slots=True, kw_only=True)
 class SeedState:
-    """What a slot knows about its seed. Accuracies and contributions are fractions."""
+    """State of a seed in its slot. Accuracies and contributions are fractions."""
 
     slot_id: str
     seed_id: str

@@ -108,7 +108,7 @@ class ConvSegment(nn.Module):
         return F.relu(self.norm(x), inplace=True)
 
     def extra_repr(self) -> str:
-        """What the parts don't show."""
+        """Return the settings that the submodules don't show."""
         return f"pooled={self.pooled}"
 
 

@@ -72,7 +72,7 @@ class SeedSlot(nn.Module):
 
     @property
     def is_live(self) -> bool:
-        """Whether a module sits in the slot."""
+        """True if a module sits in the slot."""
         return self.seed is not None
 
     @property

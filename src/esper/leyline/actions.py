@@ -10,7 +10,7 @@ from esper.leyline.slots import AlphaCurve, BlendMode, Topology
 
 
 class LifecycleOp(IntEnum):
-    """What to do with the chosen slot."""
+    """Operation on the chosen slot."""
 
     WAIT = 0
     GERMINATE = 1

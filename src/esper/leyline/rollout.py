@@ -1,4 +1,4 @@
-"""What an engine, which trains hosts, and its client, which decides about them, tell and ask each other."""
+"""Messages between an engine, which trains hosts, and its client, which decides about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HostEvent = SlotChange | GovernorRollback
 
 @dataclass(frozen=True, slots=True)
 class HostObservation:
-    """What is known of one env when its next action is chosen.
+    """State of one env when its next action is chosen.
 
     `metrics` and `measured`, reports of the seeds, are of the host as it was validated. Where it broke and
     was `rolled_back`, `signals` and `reports` are of the host that took its place. `before` are the signals
@@ -51,7 +51,7 @@ class HostObservation:
 
 @dataclass(frozen=True, slots=True)
 class SlotAction:
-    """What to do with a slot of one host: `op`, with what the heads of `action` chose. A wait has no slot."""
+    """Action on a slot of one host: `op`, with what the heads of `action` chose. A wait has no slot."""
 
     op: LifecycleOp
     slot_id: str | None
@@ -60,7 +60,7 @@ class SlotAction:
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """Whether an action had an effect, the seeds after it and after the slots' tick, and what happened."""
+    """Outcome of an action: its effect, the seeds after it and after the slots' tick, and the events."""
 
     success: bool
     reports: Mapping[str, SeedStateReport]
@@ -69,7 +69,7 @@ class ActionOutcome:
 
 @dataclass(frozen=True, slots=True)
 class HostResult:
-    """What one env came to at the end of its episode. Accuracies are fractions."""
+    """Result of one env at the end of its episode. Accuracies are fractions."""
 
     final_accuracy: float
     best_accuracy: float
@@ -131,7 +131,7 @@ class PolicyProtocol(Protocol):
         ...
 
     def measure_contributions(self, accuracies: Sequence[Sequence[float]]) -> Sequence[Mapping[str, float]]:
-        """What each seed adds, by slot as far as it is known, from every host's accuracies in these ways."""
+        """Return each seed's contribution by slot, where known, from all accuracies in these ways."""
         ...
 
     def choose_actions(self, observations: Sequence[HostObservation]) -> Sequence[SlotAction]:
@@ -169,7 +169,7 @@ class SharedEngineProtocol(EngineProtocol, Protocol):
 
     @property
     def leads(self) -> bool:
-        """Whether rollouts begin here."""
+        """True on the rank where rollouts begin."""
         ...
 
     def follow(self) -> None:

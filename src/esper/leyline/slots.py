@@ -122,7 +122,7 @@ CONTRIBUTING_STAGES = frozenset({SeedStage.BLENDING, SeedStage.HOLDING, SeedStag
 
 
 def is_legal_transition(source: SeedStage, target: SeedStage) -> bool:
-    """Whether a slot may move from `source` to `target`."""
+    """Return True if a slot may move from `source` to `target`."""
     return target in LEGAL_TRANSITIONS[source]
 
 

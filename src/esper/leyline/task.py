@@ -1,4 +1,4 @@
-"""What is learnt, and how its data is brought to the hosts."""
+"""Tasks: the data that hosts learn, and how it is brought to them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -34,7 +34,7 @@ class TaskSpec:
 
     @property
     def topology(self) -> Topology:
-        """What kind of host learns it."""
+        """Kind of host that learns the task."""
         return "transformer" if self.task_type == "lm" else "cnn"
 
 

@@ -415,7 +415,7 @@ Payload = (
 
 
 class TelemetryEventType(StrEnum):
-    """What happened; the value is the name in event files. In the order of `Payload`."""
+    """Kind of an event; the value is the name in event files. In the order of `Payload`."""
 
     RUN_STARTED = "RUN_STARTED"
     ROUND_STARTED = "ROUND_STARTED"

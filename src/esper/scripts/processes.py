@@ -56,12 +56,12 @@ class Processes:
 
     @property
     def name(self) -> str:
-        """What its errors begin with: files may be there for one process and not for another."""
+        """Start of this process's errors: files may be there for one process and not for another."""
         return "" if self.leads else f"rank {self._rank}: "
 
     @property
     def leads(self) -> bool:
-        """Whether this process writes and shows what the run comes to."""
+        """True if this process writes and shows the results of the run."""
         return self._rank == 0
 
     @contextmanager
@@ -148,7 +148,7 @@ class Processes:
             raise lost from ended
 
     def tells(self) -> bool:
-        """Whether it falls to this process to tell why the run ends."""
+        """True if this process is the one that says why the run ends."""
         if self._store is None:
             return self._first_here
         if self._tells is None:

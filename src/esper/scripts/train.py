@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None, *, train: Train | None = None) -> in
 
 
 def _let_go_of_stdout() -> None:
-    """What is left in its buffer would fail once more at exit, with a trace."""
+    """Drop what a broken stdout still holds: it would fail once more at exit, with a trace."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""What each seed adds: configurations to compare, contributions, interactions, Shapley values."""
+"""Attribution of accuracy to seeds: configurations, contributions, interactions, Shapley values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Coalition = frozenset[str]
 
 
 def epoch_coalitions(slots: Sequence[str]) -> tuple[Coalition, ...]:
-    """What an epoch compares: all seeds, each one off, each two off, all off; all come first.
+    """Return what an epoch compares, all seeds first: then each one off, each two off, all off.
 
-    Enough for every contribution and every interaction of two. With up to three seeds these are all
+    They are enough for every contribution and every interaction of two. With up to three seeds these are all
     subsets.
     """
     off = [chosen for size in (0, 1, 2, len(slots)) for chosen in combinations(slots, size)]
@@ -69,7 +69,7 @@ class CounterfactualMatrix:
         return self.accuracies[frozenset()]
 
     def contributions(self) -> dict[str, float]:
-        """What goes away with each seed alone."""
+        """Return the accuracy that goes away with each seed alone."""
         return {slot: self.full - self._without(slot) for slot in self.slots}
 
     def interactions(self) -> dict[tuple[str, str], float]:
@@ -189,7 +189,7 @@ def compute_shapley(players: Sequence[str], orders: Sequence[Order], value: Valu
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a pass compares: the host as it is first. `orders` are those to sample Shapley values with."""
+    """Configurations that one pass compares, the host as it is first. `orders` sample Shapley values."""
 
     slots: tuple[str, ...] = ()
     coalitions: tuple[Coalition, ...] = (frozenset(),)

@@ -89,7 +89,7 @@ class SimicClient:
         return [measure_contributions(env_state, of_host) for env_state, of_host in hosts]
 
     def choose_actions(self, observations: Sequence[HostObservation]) -> Sequence[SlotAction]:
-        """What the policy says of all envs in one call, after what happened in them was told."""
+        """Choose the actions of all envs in one call of the policy, after their events were emitted."""
         env_states, reporter = self.round_state.env_states, self._reporter
         for env_state, host in zip(env_states, observations, strict=True):
             if host.gradients is not None:

@@ -1,4 +1,4 @@
-"""What a decision was worth: reward families and modes, their parts, and credit in hindsight."""
+"""Rewards of decisions: reward families and modes, their parts, and credit in hindsight."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from esper.leyline import (
 
 
 class RewardFamily(StrEnum):
-    """What counts as success: accuracy that seeds contribute, or loss that falls."""
+    """Measure of success: accuracy that seeds contribute, or loss that falls."""
 
     CONTRIBUTION = "contribution"
     LOSS = "loss"
@@ -62,14 +62,14 @@ class RewardConfig:
 
     @property
     def pays_at_end(self) -> bool:
-        """Whether the last step of an episode is paid for what was reached: then the episode is over, and
+        """True if the last step of an episode is paid for what was reached: then the episode is over, and
         no value of a state after it may be added to that.
         """
         return self.family is RewardFamily.CONTRIBUTION and self.mode is not RewardMode.BASIC
 
     @property
     def pays_scaffolds(self) -> bool:
-        """Whether credit in hindsight is a part of this reward."""
+        """True if credit in hindsight is a part of this reward."""
         shaping = (RewardMode.SHAPED, RewardMode.ESCROW)
         return self.family is RewardFamily.CONTRIBUTION and self.mode in shaping
 
@@ -108,7 +108,7 @@ class RewardInputs:
 
     @property
     def is_last(self) -> bool:
-        """Whether the episode ends with this step."""
+        """True if the episode ends with this step."""
         return self.signals.epoch >= self.signals.max_epochs
 
 
@@ -191,7 +191,7 @@ def attributed(report: SeedStateReport, val_accuracy: float) -> float:
 
 
 def escrow_accounts(inputs: RewardInputs, config: RewardConfig) -> dict[str, float]:
-    """What is advanced after this step, by seed: `escrow_weight` times what it surely contributes.
+    """Return the advance after this step, by seed: `escrow_weight` times what it surely contributes.
 
     A seed that is gone has nothing, nor has one that is not permanent when the episode ends.
     """
@@ -235,7 +235,7 @@ def compute_reward(inputs: RewardInputs, config: RewardConfig) -> RewardBreakdow
 
 
 def contribution(inputs: RewardInputs, config: RewardConfig) -> float:
-    """What all seeds that take part in the output add to the accuracy of this epoch."""
+    """Accuracy of this epoch that is due to all seeds that take part in the output."""
     return config.contribution_weight * math.fsum(
         attributed(report, inputs.signals.val_accuracy)
         for report in inputs.before.values()
@@ -337,7 +337,7 @@ def compute_scaffold_hindsight_credit(
 
 @dataclass(frozen=True, slots=True)
 class ScaffoldCredit:
-    """What one helper gets for one seed it helped."""
+    """Credit of one helper for one seed that it helped."""
 
     slot_id: str
     seed_id: str

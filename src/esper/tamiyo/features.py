@@ -1,4 +1,4 @@
-"""What the policy sees: the history of a host, and observations as numbers of about unit size."""
+"""Features of the policy: the history of a host, and observations as numbers of about unit size."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from esper.leyline import (
 
 @dataclass(frozen=True, slots=True)
 class SlotState:
-    """What decides which operations a slot allows."""
+    """State that decides which operations a slot allows."""
 
     stage: SeedStage
     epochs_total: int = 0
@@ -35,7 +35,7 @@ class SlotState:
     contribution_known: bool = False
 
     def allows(self, op: LifecycleOp) -> bool:
-        """Whether `op` can have an effect on this slot now."""
+        """Return True if `op` can have an effect on this slot now."""
         match op:
             case LifecycleOp.WAIT:
                 return True

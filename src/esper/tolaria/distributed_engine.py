@@ -54,7 +54,7 @@ class Ranks:
         return parts[0]
 
     def broadcast(self, value: Any) -> Any:
-        """What rank 0 gives, on every rank."""
+        """Return rank 0's value on every rank."""
         return self.scatter(None if self.rank else [value] * self.size)
 
     def _send(self, values: dict[int, Any]) -> None:
@@ -125,7 +125,7 @@ class DistributedEngine:
 
     @property
     def leads(self) -> bool:
-        """Whether rollouts begin here."""
+        """True on the rank where rollouts begin."""
         return self._ranks.rank == 0
 
     def rollout(self, client: ClientProtocol, round_idx: int) -> RolloutResult:

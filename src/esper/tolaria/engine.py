@@ -130,7 +130,7 @@ class VectorizedEngine:
         val_totals: Sequence[Sequence[float]],
         gradients: Sequence[HostGradientNorms | None],
     ) -> list[HostObservation]:
-        """What the epoch came to in every env."""
+        """Return the observation of the epoch in every env."""
         data = self._setup.subject.data
         contributions = client.measure_contributions(
             [measured_accuracies(totals, data) for totals in val_totals]

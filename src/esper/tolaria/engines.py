@@ -92,7 +92,7 @@ ENGINES: Mapping[str, MakeEngine] = {
 
 
 def find_engine(name: str) -> MakeEngine:
-    """What makes the engine of a name. Raises InputError for an unknown one, or one that can't be loaded."""
+    """Return the factory of an engine. Raises InputError for an unknown one, or one that can't be loaded."""
     if name in ENGINES:
         return ENGINES[name]
     found = {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -34,7 +34,7 @@ class GovernorConfig:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was seen, for how many epochs in a row, and whether to roll back now."""
+    """Verdict on an epoch: what was seen, for how many epochs in a row, and whether to roll back now."""
 
     symptom: Symptom
     loss: float

@@ -227,7 +227,7 @@ def observe_host(
     restored: Healthy[ModelSnapshot] | None,
     gradients: HostGradientNorms | None,
 ) -> HostObservation:
-    """What is known of the host: of the one that was ``restored``, where one that broke was put back."""
+    """Return the state of the host: of the one that was ``restored``, where one that broke was put back."""
     metrics = measured.metrics
     train_loss, train_accuracy = metrics.train_loss, metrics.train_accuracy
     val_loss, val_accuracy = metrics.val_loss, metrics.val_accuracy

@@ -100,7 +100,7 @@ class ImageData(TrainingData):
         )
 
     def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, ...]:
-        """What augmenting `count` images takes: the crops' rows and columns, and which to flip [count, 1]."""
+        """Draw what augments `count` images: the crops' rows and columns, and which to flip [count, 1]."""
         rows, columns = torch.randint(0, 2 * CROP_PADDING + 1, (2, count), generator=generator)
         return rows, columns, torch.randint(0, 2, (count, 1), generator=generator).bool()
 

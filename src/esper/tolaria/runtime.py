@@ -188,7 +188,7 @@ class PhaseTimer:
         self._turns[phase].append(timer)
 
     def seconds(self) -> dict[str, float]:
-        """What each phase took, all its turns together."""
+        """Seconds of each phase, all its turns together."""
         return {phase: sum(timer.elapsed() for timer in turns) for phase, turns in self._turns.items()}
 
 

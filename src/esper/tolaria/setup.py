@@ -1,4 +1,4 @@
-"""What an engine trains, where and how, and what it keeps of each host."""
+"""Set-up of an engine, and its record of each host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is trained: hosts of a task, the slots that seeds may grow in, and the data."""
+    """Subject of training: hosts of a task, the slots that seeds may grow in, and the data."""
 
     task_spec: TaskSpec
     slot_config: SlotConfig
@@ -66,7 +66,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class EngineSetup:
-    """What stays as it is from the first round to the last.
+    """Set-up of an engine: all that stays the same from the first round to the last.
 
     `envs` are those of the run's envs that are trained here. `governor_threshold` is the validation loss at
     which a host counts as broken; `max_configurations` the most that one validation pass compares;
@@ -146,13 +146,13 @@ class HostState:
         return [self.host_optimizer, *self.seed_optimizers.values()]
 
     def take_events(self) -> tuple[HostEvent, ...]:
-        """What happened since they were taken last."""
+        """Return the events since the last call."""
         events = tuple(self.events)
         self.events.clear()
         return events
 
     def result(self) -> HostResult:
-        """What the env came to so far."""
+        """Return the result of the env so far."""
         return HostResult(
             final_accuracy=self.val_accuracy,
             best_accuracy=self.best_accuracy,

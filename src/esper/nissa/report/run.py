@@ -76,7 +76,7 @@ class Note:
 
 @dataclass(slots=True)
 class Fate:
-    """What became of the seeds of one blueprint; `gains` are contributions of those that stayed."""
+    """Fate of the seeds of one blueprint; `gains` are contributions of those that stayed."""
 
     grown: int = 0
     kept: int = 0
@@ -112,7 +112,7 @@ class RunData:
             _add_to_episode(round_.episodes.setdefault(event.env, Episode()), event, event.epoch or 0)
 
     def fates(self) -> dict[str, Fate]:
-        """What became of seeds, by blueprint, over all rounds; the most often grown first."""
+        """Count the fates of seeds by blueprint, over all rounds; the most often grown first."""
         found: dict[str, Fate] = {}
         for episode in (episode for round_ in self.rounds.values() for episode in round_.episodes.values()):
             for mark in episode.marks:

@@ -1,4 +1,4 @@
-"""What the policy answers, what was decided for one env, and what is kept of one round."""
+"""Answers of the policy, the decision for one env, and the rollout of one round."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class RolloutBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was chosen for one env: the action, the choices of the heads that its operation reads, and what
+    """Decision for one env: the action, the choices of the heads that its operation reads, and what
     the policy thinks of the state and of every head's choice, in the order of HEAD_NAMES.
     """
 
@@ -134,7 +134,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class StepReward:
-    """What one env-step is worth: the raw reward, the parts that sum to it, and what the policy is told."""
+    """Reward of one env-step: the raw reward, the parts that sum to it, and what the policy is told."""
 
     raw: float
     components: Mapping[str, float]

@@ -49,7 +49,7 @@ class NumericalReport:
 
     @property
     def stable(self) -> bool:
-        """Whether everything is finite."""
+        """True if everything is finite."""
         return not self.parameters and not self.gradients
 
 
@@ -96,7 +96,7 @@ class TelemetryConfig:
         return TelemetryLevel.DEBUG if self.escalated_epochs else self.level
 
     def wants(self, level: TelemetryLevel) -> bool:
-        """Whether telemetry of a level is emitted now."""
+        """Return True if telemetry of a level is emitted now."""
         return self.effective_level >= level
 
     def escalate(self) -> bool:
@@ -119,8 +119,9 @@ PLATEAU_EPOCHS = 5
 def detect_progress(
     before: TrainingSignals | None, now: TrainingSignals, plateau_epochs: int = PLATEAU_EPOCHS
 ) -> PlateauDetected | ImprovementDetected | None:
-    """What the last epoch of one env changed: a plateau was reached, or one ended. `before` is the epoch
-    before it, None at the first.
+    """Return the event of a plateau that the last epoch of one env reached or ended, if it did.
+
+    `before` is the epoch before it, None at the first.
     """
     waited = 0 if before is None else before.epochs_since_improvement
     if now.epochs_since_improvement == plateau_epochs > waited:
@@ -166,7 +167,7 @@ class AnomalyDetector:
         )
 
     def check_update(self, update: PPOUpdateResult, stability: NumericalReport) -> list[AnomalyDetected]:
-        """What is wrong after one update of the policy; in a fixed order."""
+        """Return the anomalies after one update of the policy, in a fixed order."""
         self._updates += 1
         found = []
         if not stability.stable:
@@ -203,7 +204,7 @@ class AnomalyDetector:
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, as plain values."""
+        """Return the state that a resumed run needs, as plain values."""
         return {"updates": self._updates}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

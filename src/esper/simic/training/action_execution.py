@@ -83,7 +83,7 @@ class ObservationSpace:
 def observe_env(
     env_state: ParallelEnvState, host: HostObservation, *, space: ObservationSpace, detector: AnomalyDetector
 ) -> EnvObservation:
-    """What an epoch of one env means: turns, anomalies, what a rollback costs, and the choices there are."""
+    """Interpret an epoch of one env: turns, anomalies, what a rollback costs, and the choices there are."""
     if env_state.matrix is not None:
         env_state.scaffolds.record(env_state.epoch, env_state.matrix.interactions(), host.measured)
     return EnvObservation(
@@ -118,7 +118,7 @@ def choose_actions(
 
 
 def parse_decisions(host_actions: HostActions, space: ObservationSpace) -> list[Decision]:
-    """What was chosen for every env, in words and as the engine takes it."""
+    """Return the choices for every env, in words and as the engine takes them."""
     decisions = []
     for env_idx, sampled in enumerate(host_actions.actions):
         action, choices = _parse_sampled_action(env_idx, sampled, space)
@@ -137,7 +137,7 @@ def parse_decisions(host_actions: HostActions, space: ObservationSpace) -> list[
 def _parse_sampled_action(
     env_idx: int, action: FactoredAction, space: ObservationSpace
 ) -> tuple[SlotAction, dict[str, str]]:
-    """What to do with which slot, and the choices of the heads that the operation reads."""
+    """Return the operation, its slot, and the choices of the heads that the operation reads."""
     op = action.lifecycle_op
     slot_id, enabled = resolve_target_slot(action.slot, space.slot_config, space.slots)
     if op is not OP_WAIT and not enabled:

@@ -125,7 +125,7 @@ def write_dual_ab(result: DualABResult, folder: Path) -> None:
 
 
 def comparison_rows(result: DualABResult) -> Sequence[tuple[str, str, str]]:
-    """What is shown side by side: a label, and the value of each arm."""
+    """Return the rows of the comparison: a label, and the value of each arm."""
     first, second = result.first, result.second
     return [
         ("final accuracy, last round", f"{first.final_accuracy:.3f}", f"{second.final_accuracy:.3f}"),

@@ -29,7 +29,7 @@ def create_env_state(env_idx: int, round_idx: int, *, seed: int) -> ParallelEnvS
 
 
 def announce_round(round_idx: int, config: TrainingConfig) -> RoundStarted:
-    """What is told of a round before it: the seeds of its envs, and the entropy bonus of its update."""
+    """Emit the events before a round: the seeds of its envs, and the entropy bonus of its update."""
     steps = calculate_entropy_anneal_steps(config.entropy_anneal_episodes, config.envs)
     annealed = min(1.0, round_idx / steps) if steps > 0 else 0.0
     entropy_coef = config.entropy_start + annealed * (config.entropy_end - config.entropy_start)

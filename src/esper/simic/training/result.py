@@ -1,4 +1,4 @@
-"""What a run leaves behind: its results, and what a checkpoint holds besides the agent."""
+"""Results of a run, and the part of a checkpoint besides the agent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class ParallelEnvState:
 
 @dataclass(frozen=True, slots=True)
 class EnvObservation:
-    """What an engine observed of one env, and what that means.
+    """Observation of one env by an engine, with its meaning.
 
     `turn` is a plateau that was reached or ended; `penalty` is what a rollback in this epoch costs.
     """
@@ -50,7 +50,7 @@ class EnvObservation:
 
 @dataclass(frozen=True, slots=True)
 class ActionExecutionResult:
-    """What one step of actions leaves for the end of the episode.
+    """Result of one step of actions, kept until the end of the episode.
 
     `truncated_bootstrap_targets` are (env, step) of episodes that the time limit cut off: the states after
     them still have a value. Each list of post-action state has one entry per env.

@@ -1,4 +1,4 @@
-"""What a run is made of, its state between rounds, and its checkpoints."""
+"""Set-up of a run, its state between rounds, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROLLING_ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class RunSetup:
-    """What a run is made of and what stays as it is from the first round to the last."""
+    """Set-up of a run: all that stays the same from the first round to the last."""
 
     config: TrainingConfig
     subject: Subject
@@ -155,7 +155,7 @@ def make_policy(
 
 
 def engine_setup(setup: RunSetup, batch_iterator: type[SharedBatchIterator]) -> EngineSetup:
-    """What an engine needs to know of a run."""
+    """Return the part of the set-up that an engine needs."""
     return EngineSetup(
         subject=setup.subject,
         placement=setup.placement,

@@ -31,7 +31,7 @@ def run_ppo_updates(
 
 @dataclass(frozen=True, slots=True)
 class PolicyUpdate:
-    """What came of an update, the seconds it took on its device, and those with all around it."""
+    """Result of an update, with its seconds on the device and those of everything around it."""
 
     result: PPOUpdateResult
     seconds: float
