@@ -32,7 +32,7 @@ _RENAMED = {"power": "mutate"}
 
 def _loaded(name: str) -> click.Command:
     if name == "mutate":
-        from golden.power.command import mutate_command  # the only one that needs libcst
+        from golden.mutate.command import mutate_command  # the only one that needs libcst
 
         return mutate_command
     if name == "syncs":

@@ -7,9 +7,9 @@ from ci.checks.check import Context
 from ci.checks.sides import runs_of
 from ci.config import Power
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from golden.power.measure import measure
-from golden.power.plan import NothingChanged, Request
-from golden.power.text import headline, result_lines
+from golden.mutate.measure import measure
+from golden.mutate.plan import NothingChanged, Request
+from golden.mutate.text import headline, result_lines
 from golden.trace.errors import GoldenError
 
 
@@ -33,7 +33,7 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
     told = headline(found).partition(": ")[2]
     if found.share >= wanted.at_least:
         return Passed(told)
-    missed = (each.mistake for each in found.missed)
-    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in missed)
+    survived = (each.mutant for each in found.survivors)
+    places = (Place(f"nothing notices {each.after}", each.path, each.line) for each in survived)
     kept = context.keep("power.txt", "\n".join(result_lines(found)) + "\n")
     return Failed(f"{told}; at least {wanted.at_least:.0%} are wanted", tuple(places), kept)

@@ -65,7 +65,7 @@ def test_unknown_name() -> None:
 def test_change_that_can_not_be_made(changes: dict[str, str], message: str) -> None:
     mutation = dataclasses.replace(CORPUS[0], **changes)
     with pytest.raises(CorpusError, match=message):
-        mutation.mistake(corpus.REPOSITORY)
+        mutation.mutant(corpus.REPOSITORY)
 
 
 @pytest.mark.parametrize(

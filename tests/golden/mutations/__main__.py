@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from golden.power.trees import copies
+from golden.mutate.copies import snapshot
 from tests.golden.mutations.corpus import REPOSITORY, CorpusError, Mutation, load_corpus
 from tests.golden.mutations.table import line, render, unexpected
 from tests.golden.mutations.trial import Laboratory, Trial
@@ -37,8 +37,8 @@ def command(only: tuple[str, ...], workers: int, keep: Path, kept: bool) -> None
         if name not in names:
             raise click.BadParameter(f"no planted change is called {name}", param_hint="--only")
     chosen = [mutation for mutation in corpus if not only or mutation.name in only]
-    with copies(REPOSITORY, 0 if kept else workers, ()) as trees:
-        laboratory = Laboratory(keep, trees)
+    with snapshot(REPOSITORY) as tree:
+        laboratory = Laboratory(keep, tree)
         untried = 0
         if kept:
             known = [mutation for mutation in chosen if laboratory.known(mutation)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import xxhash
 
-from golden.power.mistakes import Mistake
-from golden.power.source import Edit
+from golden.mutate.mutants import Mutant
+from golden.mutate.source import Edit
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 FOLDER = Path(__file__).resolve().parent / "corpus"
@@ -93,7 +93,7 @@ class Mutation:
             raise CorpusError(f"{self.name}: {self.file} does not compile with the change: {error}") from None
         return changed
 
-    def mistake(self, root: Path) -> Mistake:
+    def mutant(self, root: Path) -> Mutant:
         """The change as one that is planted in a tree. Raises CorpusError if that can't be done."""
         path = self.place(root)
         text = path.read_text(encoding="utf-8")
@@ -102,7 +102,7 @@ class Mutation:
         start = data.index(old)
         first = data.count(b"\n", 0, start) + 1
         digest = xxhash.xxh3_64_hexdigest("\0".join((self.file, self.before, self.after, self.run)).encode())
-        return Mistake(
+        return Mutant(
             name=f"{self.name}-{digest}",
             path=str(path.relative_to(root)),
             first=first,

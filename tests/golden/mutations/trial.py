@@ -17,9 +17,9 @@ from golden.check.properties import Recordings, judge_property
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.divergence import Divergence
 from golden.compare.events import EventChange
-from golden.power.reference import Reference
-from golden.power.trees import Tree, Trees
-from golden.power.trial import Answer, How, plant
+from golden.mutate.copies import Snapshot
+from golden.mutate.original import Original
+from golden.mutate.trial import Answer, How, try_out
 from golden.reach.reached import Reached
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
@@ -60,13 +60,13 @@ def is_located(mutation: Mutation, trial: Trial) -> bool:
 
 
 class Laboratory:
-    """Runs trials as `golden power` does: in copies of the tree, results kept in a folder."""
+    """Runs trials as `golden mutate` does: in copies of the tree, results kept in a folder."""
 
-    def __init__(self, folder: Path, trees: Trees) -> None:
+    def __init__(self, folder: Path, tree: Snapshot) -> None:
         self._folder = folder
-        self._trees = trees
+        self._tree = tree
         digest = xxhash.xxh3_64()
-        for name in trees.files:
+        for name in tree.files:
             if name.startswith(_PROGRAM) and name.endswith(".py"):
                 digest.update((REPOSITORY / name).read_bytes())
         for name in TRAINER_RUNS:
@@ -79,35 +79,35 @@ class Laboratory:
 
     def known(self, mutation: Mutation) -> Trial | None:
         """The trial of a change, if it was tried on the trainer and the runs as they are."""
-        last = self._kept.get(mutation.mistake(REPOSITORY).name)
+        last = self._kept.get(mutation.mutant(REPOSITORY).name)
         return None if last is None else _trial(mutation, last)
 
     def try_out(self, mutation: Mutation) -> Trial:
         """Run the change through the run that is to catch it and, if that fails, through all others."""
-        mistake = mutation.mistake(REPOSITORY)
-        runs = map(self.reference, mistake.runs)
-        with self._trees.lent() as tree, tempfile.TemporaryDirectory(prefix="mutation-") as out:
-            last = plant(mistake, runs, tree, out=Path(out), judge=_located)[-1]
+        mutant = mutation.mutant(REPOSITORY)
+        runs = map(self.reference, mutant.runs)
+        with tempfile.TemporaryDirectory(prefix="mutation-") as out:
+            last = try_out(mutant, runs, self._tree, out=Path(out), judge=_located)[-1]
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([mistake.name, last.model_dump()]) + "\n")
+                file.write(json.dumps([mutant.name, last.model_dump()]) + "\n")
         return _trial(mutation, last)
 
-    def reference(self, name: str) -> Reference:
+    def reference(self, name: str) -> Original:
         """A run of the unchanged trainer, recorded once."""
         folder = self._folder / f"reference-{self._state}" / name
         run = _run(name)
         trace = load_trace(folder) if folder.exists() else record_run(run, root=REPOSITORY, out=folder)
-        return Reference(run, trace, Reached({}), trace.about.seconds)
+        return Original(run, trace, Reached({}), trace.about.seconds)
 
 
-def _located(reference: Reference, tree: Tree, *, out: Path) -> tuple[How, str]:
+def _located(original: Original, tree: Path, *, out: Path) -> tuple[How, str]:
     """Run it to its end, with its properties; what differs first of the steps and of the events, as JSON."""
-    run = reference.run
-    recordings = Recordings(run, root=tree.root, out=out)
+    run = original.run
+    recordings = Recordings(run, root=tree, out=out)
     try:
-        found = _judge(run, reference.trace, recordings.trace())
+        found = _judge(run, original.trace, recordings.trace())
         for prop in run.same:
             if not found.caught:
                 found = _judge_property(run, prop, recordings)

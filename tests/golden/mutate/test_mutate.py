@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from golden.power.result import interval
+from golden.mutate.result import interval
 from tests.golden.project import Project, Result
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def small(project: Project) -> Project:
     return project
 
 
-def power(project: Project, *options: str | Path) -> Result:
+def mutate(project: Project, *options: str | Path) -> Result:
     return project.golden("mutate", "--root", project.root, "-n", "2", *options)
 
 
@@ -67,7 +67,7 @@ def everything(root: Path) -> dict[str, bytes]:
 def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None:
     before = everything(small.root)
     out = tmp_path / "results"
-    result = power(small, small.root / "work.py", "-o", out)
+    result = mutate(small, small.root / "work.py", "-o", out)
     assert result.code == 0, result
     assert everything(small.root) == before
     assert "plan: 5 mutants in 1 file, on lines that train executes" in result.out
@@ -84,7 +84,7 @@ def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None
 
 
 def test_some_are_drawn(small: Project) -> None:
-    result = power(small, small.root / "work.py", "--mutants", "2")
+    result = mutate(small, small.root / "work.py", "--mutants", "2")
     assert result.code == 0, result
     assert "  2, drawn by chance, are tried" in result.out
     assert "of all 5 mutants between" in result.out
@@ -92,7 +92,7 @@ def test_some_are_drawn(small: Project) -> None:
 
 def test_crash_is_told_apart(small: Project) -> None:
     small.script('def fit(n):\n    return {4: "ok"}[n + 1]\n', "work.py")
-    result = power(small, small.root / "work.py")
+    result = mutate(small, small.root / "work.py")
     assert result.code == 0, result
     assert "mutation score: 100 % (3 of 3 mutants killed, 3 of them by a crash)\n" in result.out
 
@@ -103,7 +103,7 @@ def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> N
         'from pathlib import Path\nPath("seen").touch(exist_ok=False)\nPath("main.py").touch()\n' + WORK,
         "work.py",
     )
-    result = power(small, small.root / "work.py", "--mutants", "3")
+    result = mutate(small, small.root / "work.py", "--mutants", "3")
     assert result.code == 0, result
     assert "FileExistsError" not in result.out + result.err
 
@@ -117,16 +117,16 @@ def test_only_what_a_change_touched(small: Project) -> None:
     git("init", "-q")
     git("add", ".")
     git("commit", "-qm", "before")
-    result = power(small, "--base", "HEAD")
+    result = mutate(small, "--base", "HEAD")
     assert (result.code, "no line of Python that can run was changed since HEAD" in result.err) == (4, True)
     small.script(WORK.replace("return n + 1", "return 1 + n"), "work.py")
-    result = power(small, "--base", "HEAD")
+    result = mutate(small, "--base", "HEAD")
     assert "plan: 2 mutants in 1 file" in result.out
     assert "mutation score: 100 % (2 of 2 mutants killed)\n" in result.out
     # A file that is neither committed nor ignored is part of the change, and of the copies.
     small.script("def fit(n):\n    return n * 2\n", "other.py")
     small.script(MAIN.replace("from work", "from other"), "main.py")
-    assert "mutation score: 100 % (2 of 2" in power(small, "--base", "HEAD", small.root / "other.py").out
+    assert "mutation score: 100 % (2 of 2" in mutate(small, "--base", "HEAD", small.root / "other.py").out
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_only_what_a_change_touched(small: Project) -> None:
         (WORK, ["elsewhere.py"], 2, "is not in"),
         (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
         (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
-        ("fit = str\n", ["{root}/work.py"], 4, "no mistake can be planted in lines that these runs execute"),
+        ("fit = str\n", ["{root}/work.py"], 4, "no mutant can be made of lines that these runs execute"),
         ("import os\nfit = lambda n: os.getpid()\n", ["{root}/work.py"], 4, "train differs from itself"),
         ("fit = 1 / 0\n", ["{root}/work.py"], 3, "ZeroDivisionError"),
     ],
 )
 def test_nothing_to_say(small: Project, text: str, options: list[str], code: int, message: str) -> None:
     small.script(text, "work.py")
-    result = power(small, *(option.format(root=small.root) for option in options))
+    result = mutate(small, *(option.format(root=small.root) for option in options))
     assert result.code == code, result
     assert message in result.err
 
@@ -151,7 +151,7 @@ def test_nothing_to_say(small: Project, text: str, options: list[str], code: int
 def test_it_is_told_at_its_own_line(small: Project, tmp_path: Path) -> None:
     small.script("def fit(n):\n    return dict(\n        a=n,\n        b=n + 1,\n    )\n", "work.py")
     out = tmp_path / "out"
-    assert power(small, small.root / "work.py", "-o", out).code == 0
+    assert mutate(small, small.root / "work.py", "-o", out).code == 0
     assert {planted["line"] for planted in document(out).values()} == {4}
 
 
@@ -166,7 +166,7 @@ def test_run_is_ended_at_its_first_difference(project: Project, tmp_path: Path) 
     project.script("LR = 0.1\n", "rate.py")
     text = (project.root / "train.py").read_text().replace("lr=0.1", "lr=LR")
     project.script("from rate import LR\n" + text.replace("# AFTER STEP", "time.sleep(0.2)"))
-    result = power(project, project.root / "rate.py", "-o", tmp_path / "out")
+    result = mutate(project, project.root / "rate.py", "-o", tmp_path / "out")
     assert result.code == 0, result
     [planted] = document(tmp_path / "out").values()
     [answer] = planted["answers"]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The mistakes that can be planted in a file, on lines that runs execute."""
+"""The mutants of a file, on lines that runs may execute."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import libcst as cst
 import xxhash
 from libcst import matchers as m
 
-from golden.power.operators import OPERATORS, Operator
-from golden.power.source import Edit, Source
+from golden.mutate.operators import OPERATORS, Operator
+from golden.mutate.source import Edit, Source
 from golden.reach.changed import compiled, runnable
 
 # Nothing in these runs, or nobody's result depends on it.
@@ -18,13 +18,13 @@ _SKIPPED = (cst.Annotation, cst.Import, cst.ImportFrom, cst.Assert, cst.TypePara
 _MAIN = m.Comparison(left=m.Name("__name__"))
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One small change of one file.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """A file with one small mistake in it.
 
     ``name`` stays when lines above it move. ``first`` and ``last`` are the lines of its statement, ``line``
-    is its own, ``before`` and ``after`` that line as it was and is. ``runs`` are the golden runs that
-    execute it.
+    is its own, ``before`` and ``after`` that line as it was and is. One of the lines that it ``needs`` must
+    run for it to show; ``runs`` are the golden runs that execute one.
     """
 
     name: str
@@ -38,10 +38,11 @@ class Mistake:
     after: str
     edit: Edit
     encoding: str
+    needs: frozenset[int] = frozenset()
     runs: tuple[str, ...] = ()
 
-    def planted(self, data: bytes) -> bytes:
-        """The file with it."""
+    def applied(self, data: bytes) -> bytes:
+        """Return the file with the mistake."""
         return self.edit.applied(data, self.encoding)
 
 
@@ -51,17 +52,12 @@ class _Place:
 
     first: int
     last: int
-    needed: frozenset[int]
+    needs: frozenset[int]
     scope: tuple[str, ...]
 
 
-def mistakes(
-    path: str, data: bytes, kinds: Sequence[Operator] = ()
-) -> Iterator[tuple[Mistake, frozenset[int]]]:
-    """All that operators make of a file, each with the lines of which one must run for it to show.
-
-    Nothing of a file that is no Python.
-    """
+def mutants(path: str, data: bytes, operators: Sequence[Operator] = ()) -> Iterator[Mutant]:
+    """Give all that operators make of a file; nothing of one that is no Python."""
     try:
         source = Source(data)
     except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
@@ -71,34 +67,31 @@ def mistakes(
         return
     code = runnable(instructions)
     seen = dict[str, int]()
-    for place, operator, edit in _walk(source, kinds or OPERATORS, code):
+    for place, operator, edit in _walk(source, operators or OPERATORS, code):
         before, after = _told(source.data, edit)
         if before == after:
             continue
-        identity = f"{path}\0{'.'.join(place.scope)}\0{operator.name}\0{before}\0{after}"
-        count = seen[identity] = seen.get(identity, -1) + 1
-        name = xxhash.xxh3_64_hexdigest(f"{identity}\0{count}".encode())[:12]
         scope = ".".join(place.scope)
-        yield (
-            Mistake(
-                name=name,
-                path=path,
-                first=place.first,
-                last=place.last,
-                line=source.line(edit.start),
-                scope=scope,
-                operator=operator.name,
-                before=before,
-                after=after,
-                edit=edit,
-                encoding=source.encoding,
-            ),
-            place.needed,
+        identity = f"{path}\0{scope}\0{operator.name}\0{before}\0{after}"
+        count = seen[identity] = seen.get(identity, -1) + 1
+        yield Mutant(
+            name=xxhash.xxh3_64_hexdigest(f"{identity}\0{count}".encode())[:12],
+            path=path,
+            first=place.first,
+            last=place.last,
+            line=source.line(edit.start),
+            scope=scope,
+            operator=operator.name,
+            before=before,
+            after=after,
+            edit=edit,
+            encoding=source.encoding,
+            needs=place.needs,
         )
 
 
 def _walk(
-    source: Source, kinds: Sequence[Operator], code: frozenset[int]
+    source: Source, operators: Sequence[Operator], code: frozenset[int]
 ) -> Iterator[tuple[_Place, Operator, Edit]]:
     waiting: list[tuple[cst.CSTNode, _Place]] = [(source.module, _Place(1, 1, frozenset(), ()))]
     while waiting:
@@ -106,13 +99,15 @@ def _walk(
         if isinstance(node, _SKIPPED) or m.matches(node, _MAIN) or _is_docstring(node):
             continue
         place = _place(node, outer, source, code)
-        for operator in kinds:
-            for edit in operator.plant(node, source):
+        for operator in operators:
+            for edit in operator.edits(node, source):
                 yield _of_edit(node, edit, place, source, code), operator, edit
         inner = place
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
-            inner = _Place(place.first, place.last, place.needed, (*place.scope, node.name.value))
-        waiting += [(child, inner if _is_body(child) else place) for child in reversed(node.children)]
+            inner = _Place(place.first, place.last, place.needs, (*place.scope, node.name.value))
+        waiting += [
+            (child, inner if isinstance(child, cst.BaseSuite) else place) for child in reversed(node.children)
+        ]
 
 
 def _place(node: cst.CSTNode, outer: _Place, source: Source, code: frozenset[int]) -> _Place:
@@ -142,12 +137,8 @@ def _of_edit(node: cst.CSTNode, edit: Edit, place: _Place, source: Source, code:
     if isinstance(node, cst.IndentedBlock | cst.Module):
         return _Place(first, last, code & {first}, place.scope)
     # A part of a long expression may be left out, as in a conditional one.
-    own = place.needed.intersection(range(first, last + 1))
-    return replace(place, needed=own) if own else place
-
-
-def _is_body(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.BaseSuite)
+    own = place.needs.intersection(range(first, last + 1))
+    return replace(place, needs=own) if own else place
 
 
 def _is_docstring(node: cst.CSTNode) -> bool:

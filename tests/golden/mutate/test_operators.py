@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from golden.power.candidates import same_program
-from golden.power.mistakes import mistakes
-from golden.power.operators import OPERATORS, Operator
+from golden.mutate.mutants import mutants
+from golden.mutate.operators import OPERATORS, Operator
+from golden.mutate.plan import same_program
 from golden.reach.changed import compiled
 
 MAKES = [(operator, *case) for operator in OPERATORS for case in operator.makes]
@@ -17,7 +17,7 @@ LEAVES = [(operator, text) for operator in OPERATORS for text in operator.leaves
 
 def made(operator: Operator, text: str) -> list[str]:
     data = text.encode()
-    return [found.planted(data).decode() for found, _ in mistakes("a.py", data, (operator,))]
+    return [found.applied(data).decode() for found in mutants("a.py", data, (operator,))]
 
 
 @pytest.mark.parametrize(("operator", "before", "after"), MAKES, ids=lambda case: getattr(case, "name", None))
@@ -38,17 +38,17 @@ def test_what_never_runs_is_left_alone() -> None:
     text = (
         '"""A sum + 1."""\nfrom a import b\nx: int\ndef f(y: "1 + 1" = None) -> 3: ...\nassert x > 1, x + 1\n'
     )
-    assert list(mistakes("a.py", text.encode())) == []
+    assert list(mutants("a.py", text.encode())) == []
 
 
 @pytest.mark.parametrize("text", ["def (", "x = '\n", "# -*- coding: nothing -*-\nx = 1\n", "x = 1\0\n"])
 def test_nothing_of_what_is_no_python(text: str) -> None:
-    assert list(mistakes("a.py", text.encode())) == []
+    assert list(mutants("a.py", text.encode())) == []
 
 
 def test_other_encodings_and_line_ends_stay() -> None:
     data = "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 + z\r\n".encode("latin-1")
-    texts = {found.planted(data) for found, _ in mistakes("a.py", data)}
+    texts = {found.applied(data) for found in mutants("a.py", data)}
     assert "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 - z\r\n".encode("latin-1") in texts
 
 
@@ -69,7 +69,7 @@ async def g():
 while v > 9:
     u = 10
 """
-    lines = {found.first: needed for found, needed in mistakes("a.py", text.encode())}
+    lines = {found.first: found.needs for found in mutants("a.py", text.encode())}
     assert lines[2] == {2}
     assert lines[3] == {3}
     assert lines[9] == {9}
@@ -79,20 +79,20 @@ while v > 9:
 
 def test_part_of_a_long_expression_has_its_own_lines() -> None:
     text = "x = (\n    a + 1\n    if b\n    else c + 2\n)\n"
-    needed = {(found.operator, found.after): lines for found, lines in mistakes("a.py", text.encode())}
+    needed = {(found.operator, found.after): found.needs for found in mutants("a.py", text.encode())}
     assert needed["arithmetic", "a - 1"] == {2}
     assert needed["constant", "else c + 3"] == {4}
 
 
 def test_byte_order_mark_stays() -> None:
     data = "\ufeffx = 'é'; y = 1 + z\n".encode()
-    assert "\ufeffx = 'é'; y = 1 - z\n".encode() in {m.planted(data) for m, _ in mistakes("a.py", data)}
+    assert "\ufeffx = 'é'; y = 1 - z\n".encode() in {m.applied(data) for m in mutants("a.py", data)}
 
 
 def test_identity_stays_when_lines_move() -> None:
     data = b"def f(a):\n    return a + 1\n"
-    here = {found.name: found.first for found, _ in mistakes("a.py", data)}
-    there = {found.name: found.first for found, _ in mistakes("a.py", b"\n# more\n" + data)}
+    here = {found.name: found.first for found in mutants("a.py", data)}
+    there = {found.name: found.first for found in mutants("a.py", b"\n# more\n" + data)}
     assert list(here) == list(there)
     assert {line + 2 for line in here.values()} == set(there.values())
 

@@ -8,10 +8,10 @@ import click
 
 from esper_harness.report.plain import visible
 from golden.check.progress import progress
-from golden.power.measure import measure
-from golden.power.plan import Plan, Request
-from golden.power.result import FILE, write
-from golden.power.text import plan_lines, result_lines
+from golden.mutate.measure import measure
+from golden.mutate.plan import Plan, Request
+from golden.mutate.result import FILE, write
+from golden.mutate.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
 from golden.trace.errors import ExitCode, UnusableInput
 
@@ -61,8 +61,8 @@ def mutate_command(
         workers=workers,
     )
 
-    def begin(plan: Plan) -> None:
-        click.echo("\n".join(plan_lines(plan)))
+    def begin(plan: Plan, at_a_time: int) -> None:
+        click.echo("\n".join(plan_lines(plan, at_a_time)))
 
     found = measure(root, request, say=progress.say, begin=begin)
     for line in result_lines(found):

@@ -9,10 +9,10 @@ from itertools import pairwise
 import libcst as cst
 from libcst import matchers as m
 
-from golden.power.source import Edit, Source
+from golden.mutate.source import Edit, Source
 
 # Yields the edits that an operator makes at one node.
-Plant = Callable[[cst.CSTNode, Source], Iterator[Edit]]
+Edits = Callable[[cst.CSTNode, Source], Iterator[Edit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Operator:
 
     name: str
     what: str
-    plant: Plant
+    edits: Edits
     makes: tuple[tuple[str, str], ...]
     leaves: tuple[str, ...]
 
@@ -34,12 +34,12 @@ OPERATORS: list[Operator] = []
 
 def _operator(
     what: str, *, makes: tuple[tuple[str, str], ...], leaves: tuple[str, ...]
-) -> Callable[[Plant], Plant]:
+) -> Callable[[Edits], Edits]:
     """Add a function to the operators, under its name."""
 
-    def add(plant: Plant) -> Plant:
-        OPERATORS.append(Operator(plant.__name__, what, plant, makes, leaves))
-        return plant
+    def add(edits: Edits) -> Edits:
+        OPERATORS.append(Operator(edits.__name__, what, edits, makes, leaves))
+        return edits
 
     return add
 

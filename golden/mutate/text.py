@@ -1,0 +1,100 @@
+"""Plans and mutation scores in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from golden.compare.divergence import many
+from golden.mutate.plan import Plan
+from golden.mutate.result import Outcome, Score, interval
+
+_MOST, _FEW = 60, 4
+_LONGEST = 100
+
+
+def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
+    """Say what is going to be done."""
+    everything = len(plan.drawn) + plan.equivalent == len(plan.possible)
+    how = "all" if everything else f"{len(plan.drawn)}, drawn by chance,"
+    names = list(plan.originals)
+    runs = f"{names[0]} executes" if len(names) == 1 else f"{len(names)} runs execute"
+    files = many(len({mutant.path for mutant in plan.possible}), "file")
+    yield f"plan: {len(plan.possible):,} mutants in {files}, on lines that {runs}"
+    seconds = plan.seconds
+    time = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
+    yield (
+        f"  {how} are tried: about {len(plan.drawn)} runs, "
+        f"{time} with {workers} at a time, more where several runs reach it"
+    )
+    if plan.equivalent:
+        yield f"  {plan.equivalent} equivalent mutants (the same program, or one made twice) are left out"
+    if plan.unreached:
+        yield f"  {plan.unreached:,} more are on lines that no run executes: nothing would kill them"
+    yield from _idle(plan.idle)
+
+
+def _idle(paths: Sequence[str]) -> Iterator[str]:
+    if paths:
+        more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
+        yield f"  {many(len(paths), 'file')} of which no line runs: {', '.join(paths[:_FEW])}{more}"
+
+
+def outcome_line(number: int, planned: int, outcome: Outcome) -> str:
+    """Say what came of one mutant, for the one who waits."""
+    last = outcome.answers[-1]
+    how = last.how if not outcome.killed else f"killed by {last.run}"
+    return f"[{number}/{planned}] {how}: {outcome.place} {outcome.mutant.operator}"
+
+
+def headline(score: Score) -> str:
+    """Say the mutation score in one line."""
+    judged, killed = len(score.judged), score.killed
+    if not judged:
+        return "mutation score: no mutant was judged"
+    crashed = sum(outcome.answers[-1].how == "crashed" for outcome in score.judged)
+    how = f", {crashed} of them by a crash" if crashed else ""
+    found = f"mutation score: {100 * killed / judged:.0f} % ({killed} of {judged} mutants killed{how})"
+    if not score.everything:
+        low, high = interval(killed, judged)
+        found += (
+            f"; of all {score.possible:,} mutants between {100 * low:.0f} and {100 * high:.0f} % "
+            "(95 % confidence)"
+        )
+    return found
+
+
+def result_lines(score: Score) -> Iterator[str]:
+    """Say the score, then what each run killed, then what survived."""
+    yield headline(score)
+    if len(score.outcomes) < score.planned:
+        yield f"  time was up after {len(score.outcomes)} of {score.planned}"
+    for run in score.runs:
+        asked = [each for outcome in score.judged for each in outcome.answers if each.run == run.name]
+        ways = Counter(each.how for each in asked if each.killed)
+        how = ", ".join(f"{count} {name}" for name, count in sorted(ways.items()))
+        yield (
+            f"  {run.name}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}; "
+            f"it executes the lines of {run.reaches:,} of {score.possible:,}"
+        )
+    if score.unreached:
+        yield f"  on lines that no run executes: {score.unreached:,} more"
+    yield from _idle(score.idle)
+    survivors = score.survivors
+    if survivors:
+        yield "survived:"
+    for outcome in survivors[:_MOST]:
+        mutant = outcome.mutant
+        where = f" in {mutant.scope}" if mutant.scope else ""
+        yield f"  {outcome.place}{where}: {mutant.operator}; {', '.join(mutant.runs)} ran it"
+        yield f"    - {_short(mutant.before)}"
+        yield f"    + {_short(mutant.after)}"
+    if len(survivors) > _MOST:
+        yield f"  {len(survivors) - _MOST} more"
+    for outcome in score.outcomes:
+        if not outcome.judged:
+            yield f"not tried: {outcome.place}: {outcome.answers[-1].what}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
