@@ -65,7 +65,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "return 0",
             "return int(0)",
             1,
-            "no mistake can be planted in changed lines of Python that these runs",
+            "no mutant can be made of changed lines of Python that these runs",
         ),
         ("def fit", "# why\ndef fit", 0, "no line of Python that can run was changed since"),
         ("n + rate", "n + rate + id(n)", 1, "fit differs from itself on a second run"),
