@@ -1,4 +1,4 @@
-"""Which extra brings a package that a command needs."""
+"""The extra that brings a package which a command needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXTRAS = {
 
 
 def missing_extra(error: ModuleNotFoundError, command: str, extra: str | None = None) -> str | None:
-    """What to install, in one line, if ``error`` is about a package that an extra brings; else None.
+    """Say in one line what to install, if ``error`` is about a package that an extra brings; else None.
 
     ``extra`` is the one that brings all that the command needs, where that is more.
     """

@@ -32,7 +32,7 @@ class ProgramCommand(click.Command):
 
 
 def given(*, root: Path | None, data: Path | None, names: tuple[str, ...] = ()) -> tuple[Run, Path] | None:
-    """The program behind ``--`` as a run, and where it runs; None without one. Raises `UnusableInput`."""
+    """Return the program behind ``--`` as a run, and its folder; None without one. Raises `UnusableInput`."""
     program = click.get_current_context().meta.get(_KEY)
     if program is None:
         return None
@@ -43,7 +43,7 @@ def given(*, root: Path | None, data: Path | None, names: tuple[str, ...] = ()) 
 
 
 def keep_line(data: Path | None) -> str:
-    """How to keep the program as a run file."""
+    """Say how to keep the program as a run file."""
     options = f" --data {shlex.quote(str(data))}" if data else ""
     program = shlex.join(click.get_current_context().meta[_KEY])
     return f"keep it as a run file: golden init NAME{options} -- {program}"

@@ -41,7 +41,7 @@ out_option = click.option(
 
 @contextlib.contextmanager
 def kept(out: Path | None) -> Iterator[Path]:
-    """A folder for traces: the one that the user names, or one that is gone at the end."""
+    """Give a folder for traces: the one that the user names, or one that is gone at the end."""
     if out is not None:
         yield out
         return
@@ -50,5 +50,5 @@ def kept(out: Path | None) -> Iterator[Path]:
 
 
 def folder_of_program(run: Run, data: Path | None) -> Path | None:
-    """The data folder that the command of a program names, if it names one."""
+    """Return the data folder that the command of a program names, if it names one."""
     return data if run.data is not None and not run.data.paths else None

@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Every TOML file of a folder ``golden/runs`` is a run."""
+    """Return every TOML file of a folder ``golden/runs`` is a run."""
     if file_path.suffix == ".toml" and file_path.parent.parts[-2:] == ("golden", "runs"):
         collector: pytest.Collector = RunFile.from_parent(parent, path=file_path)
         return collector
@@ -93,7 +93,7 @@ class RunFile(pytest.Module):
         return object()
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The run of this file and its properties; a mistake in it is an error of collection, in one line."""
+        """Yield the run of this file and its properties; a mistake in the file is an error in one line."""
         from golden.check.properties import Recordings
         from golden.record import load_run
         from golden.trace.errors import GoldenError

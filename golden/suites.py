@@ -154,7 +154,7 @@ def ab_command(
 
 
 def _left_out(verdict: Verdict) -> list[str]:
-    """The lines of a verdict that name what was not compared."""
+    """Return the lines of a verdict that name what was not compared."""
     found = verdict.comparison if isinstance(verdict, Judged) else None
     return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
 
@@ -170,7 +170,7 @@ def _tell_all(since: Since | None) -> Evidence | None:
 
 
 def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
-    """The runs that are named, or all; on another device, all that can go there."""
+    """Return the runs that are named, or all; on another device, all that can go there."""
     runs = find_runs(names, root)
     if device is None:
         return runs

@@ -45,7 +45,7 @@ class Versions:
     named: bool = True
 
     def sides(self, run: Run) -> tuple[Side, Side]:
-        """A run of both, with what git does not keep."""
+        """Return a run of both, with what git does not keep."""
         head = f"head ({self.head or 'working tree'})"
         if self.base:
             left = Side(f"base ({self.base})", run, self.base_root, self.root)
@@ -139,7 +139,7 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
 
 
 def told(since: Since | None, run: str) -> list[str]:
-    """What a run reached of the change, where there is one of Python and the run came to its end."""
+    """Say what a run reached of the change, where there is one of Python and the run came to its end."""
     if since is None or not since.files:
         return []
     found = since.of(run)
@@ -147,7 +147,7 @@ def told(since: Since | None, run: str) -> list[str]:
 
 
 def text_of(result: AbResult, run: str = "") -> str:
-    """The verdict in words, with the name of the run where there may be several."""
+    """Return the verdict in words, with the name of the run where there may be several."""
     base = f"{run}, {result.left.title}" if run else result.left.title
     text = render(result.comparison, left=base, right=result.right.title)
     if not isinstance(result.itself, Different):

@@ -47,35 +47,35 @@ class Golden(BaseModel):
     records: Records
 
     def covers(self, fingerprint: Mapping[str, str]) -> bool:
-        """Whether another result under this fingerprint can only come from the code."""
+        """Tell whether another result under this fingerprint can only come from the code."""
         return any(not gap(known, fingerprint) for known in (self.fingerprint, *self.also))
 
     def trace(self, now: Trace) -> Trace:
-        """Its trace, to be compared with that of a run of the same definition."""
+        """Return its trace, to be compared with that of a run of the same definition."""
         about = now.about.model_copy(update={"unstable": [], "event_files": {}})
         return trace_of(about, self.records, Path(os.devnull))
 
 
 def golden_path(root: Path, run: str, fingerprint: Mapping[str, str]) -> Path:
-    """Where the golden of a run for a fingerprint lies."""
+    """Return the path for the golden of a run under a fingerprint."""
     parts = deciding(fingerprint)
     key = xxhash.xxh3_64_hexdigest(json.dumps(parts, sort_keys=True).encode())[:12]
     return root / FOLDER / run / f"{parts.get('profile', 'no-torch')}-{parts.get('device', 'cpu')}-{key}.json"
 
 
 def common_path(root: Path, run: str) -> Path:
-    """Where the part of a golden lies that holds everywhere."""
+    """Return the path for the part of a golden that holds on every machine."""
     return root / FOLDER / run / COMMON
 
 
 def dump(golden: Golden) -> str:
-    """A golden as the text of its file."""
+    """Return a golden as the text of its file."""
     table = golden.model_dump(mode="json", exclude_defaults=True)
     return _text({"seal": _seal(table), "format": FORMAT, **table}) + "\n"
 
 
 def _text(value: Any, indent: int = 0) -> str:
-    """JSON of which everything that fits is on one line."""
+    """Return JSON of which everything that fits is on one line."""
     text = json.dumps(value)
     if (indent and len(text) <= _WIDTH) or not isinstance(value, dict | list):
         return text
@@ -89,12 +89,12 @@ def _text(value: Any, indent: int = 0) -> str:
 
 
 def goldens(root: Path, run: Run) -> dict[Path, Golden]:
-    """All goldens of a run by their paths, in order; `UnusableInput` if one is damaged."""
+    """Return all goldens of a run by their paths, in order; `UnusableInput` if one is damaged."""
     return {path: load_golden(path, run) for path in golden_files(root, run)}
 
 
 def golden_files(root: Path, run: Run) -> list[Path]:
-    """Where the goldens of a run lie, in order."""
+    """Return the paths of the goldens of a run, in order."""
     return sorted(p for p in (root / FOLDER / run.name).glob("*.json") if p.name != COMMON)
 
 
@@ -109,7 +109,7 @@ def _again(run: Run) -> str:
 
 
 def load_golden(path: Path, run: Run) -> Golden:
-    """A golden; `UnusableInput` if it was edited or is damaged."""
+    """Return a golden; `UnusableInput` if it was edited or is damaged."""
     again = _again(run)
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple
 
 
 def step_of(found: Comparison) -> int | None:
-    """The overall number of the step at which two runs part first, or before which an event does."""
+    """Return the overall number of the step at which two runs part first, or before which an event does."""
     if isinstance(found, Different):
         numbers = (divergence.step_of_run for divergence in (found.first, *found.rest))
         return next((number for number in numbers if number is not None), None)

@@ -1,4 +1,4 @@
-"""What a run does that its determinism settings can't make good."""
+"""Advice on what the determinism settings of a run can't make good."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _NOTHING_HELPS = ("RMSprop", "Adadelta", "NAdam", "RAdam")
 
 
 def notes(trace: Trace) -> list[str]:
-    """Advice on a recorded run, one line each."""
+    """Return advice on a recorded run, one line each."""
     return [*_clock(trace), *unmatched(trace), *_rounding(trace)]
 
 
 def unmatched(trace: Trace) -> list[str]:
-    """Patterns of unstable fields that name none: one that is misspelt leaves nothing out."""
+    """Return patterns of unstable fields that name none: one that is misspelt leaves nothing out."""
     seen = {pattern for process in trace.processes for pattern in process.unstable_seen}
     return [
         f"unstable = {pattern!r} matches no field of its events, outputs or extra state"
@@ -25,7 +25,7 @@ def unmatched(trace: Trace) -> list[str]:
 
 
 def _clock(trace: Trace) -> list[str]:
-    """What was taken for a step, where it is not an optimizer's."""
+    """Say what was taken for a step, where it is not an optimizer's."""
     classes = {step.layout.optimizer_class for process in trace.processes for step in process.steps}
     if "BackwardPass" in classes:
         return ["steps are backward passes: the program made no optimizer of torch.optim before them"]

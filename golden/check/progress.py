@@ -1,4 +1,4 @@
-"""How far programs under test are: a line that is drawn over on a terminal, else one every ten seconds."""
+"""Progress of programs under test: a line drawn over on a terminal, else one every ten seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What variants of a run have in common, judged by running them."""
+"""Properties: what variants of a run have in common, judged by running them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Recordings:
         self.seconds = 0.0
 
     def trace(self, variant: str | None = None) -> Trace:
-        """The trace of a variant, or of the run itself. Raises what recording it raised, each time."""
+        """Return the trace of a variant, or of the run itself. Raises what recording it raised, each time."""
         with self._lock:
             if variant not in self._known:
                 self._known[variant] = self._record(variant)
@@ -58,7 +58,7 @@ class Recordings:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether two sides of a property agree."""
+    """Both sides of a property, and whether they agree."""
 
     left: str
     right: str
@@ -82,7 +82,7 @@ class Property:
 
     @property
     def tolerated(self) -> bool:
-        """Whether a comparison passed by a tolerance only."""
+        """True if a comparison passed by a tolerance only."""
         return any(by_tolerance(agreement.comparison) for agreement in self.agreements)
 
 
@@ -108,5 +108,5 @@ def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
 
 
 def scope_of(same: Same) -> Scope:
-    """What of two traces a property speaks of."""
+    """Return the parts of two traces that a property compares."""
     return Scope(parts=same.what, env=same.env, where=same.where, overlap=same.overlap, ranks=same.ranks)

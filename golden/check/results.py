@@ -1,4 +1,4 @@
-"""What came of a suite, or of one shard of it, as a file; and the files of all shards put together."""
+"""Results of a suite, or of one shard of it, as a file; and the files of all shards put together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Table(BaseModel):
 
 
 class Result(_Table):
-    """What came of one run: exit status, the verdict in words, and its traces below the file's folder.
+    """The result of one run: exit status, verdict in words, traces below the file's folder.
 
     ``tolerated`` says that it took a tolerance, ``not_compared`` has the lines of the verdict that say so.
     """
@@ -39,7 +39,7 @@ class Result(_Table):
 
 
 class Results(_Table):
-    """What came of one shard; ``suite`` names the runs of all shards, ``evidence`` what they reached."""
+    """The results of one shard; ``suite`` names the runs of all, ``evidence`` has the diff coverage."""
 
     format: Literal[1] = _FORMAT
     command: str
@@ -55,7 +55,7 @@ def write_results(folder: Path, results: Results) -> None:
 
 
 def read_results(folder: Path) -> Results | None:
-    """The results that were written to a folder, if any were. Raises `UnusableInput` if they are damaged."""
+    """Read the results that were written to a folder, if any were. Raises `UnusableInput` if damaged."""
     path = folder / FILE
     if not path.is_file():
         return None
@@ -66,7 +66,7 @@ def read_results(folder: Path) -> Results | None:
 
 
 class Merged(_Table):
-    """What came of a whole suite: every run of it exactly once, with the folder of its shard."""
+    """The results of a whole suite: every run of it exactly once, with the folder of its shard."""
 
     command: str
     shards: int
@@ -120,7 +120,7 @@ def merge(folders: Sequence[Path]) -> Merged:
 
 
 def _evidence(found: Sequence[Evidence | None]) -> Evidence | None:
-    """What the runs of all shards reached, if they were asked about a change."""
+    """Put the diff coverage of all shards together; None if they were not asked for it."""
     known = [each for each in found if each is not None]
     if not known:
         return None

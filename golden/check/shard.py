@@ -14,7 +14,7 @@ DURATIONS = "durations.json"
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """The two numbers of ``I/N``, I from 1 to N."""
+    """Return the two numbers of ``I/N``, I from 1 to N."""
     first, _, last = text.partition("/")
     try:
         index, count = int(first), int(last)
@@ -26,7 +26,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def shard(runs: Sequence[Run], index: int, count: int, durations: Mapping[str, float]) -> list[Run]:
-    """The runs of one of ``count`` shards: the longest first, each to the shard with the least to do.
+    """Return the runs of one of ``count`` shards: the longest first, each to the shard with the least to do.
 
     A run that was never measured counts with its budget. Every run is in exactly one shard.
     """
@@ -41,7 +41,7 @@ def shard(runs: Sequence[Run], index: int, count: int, durations: Mapping[str, f
 
 
 def read_durations(root: Path) -> dict[str, float]:
-    """Measured seconds by run; empty if none were kept, or what was kept is unreadable."""
+    """Return measured seconds by run; empty if none were kept, or what was kept is unreadable."""
     try:
         table = json.loads((root / FOLDER / DURATIONS).read_text(encoding="utf-8"))
         return {str(name): float(seconds) for name, seconds in table.items()}

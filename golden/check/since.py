@@ -13,7 +13,7 @@ from golden.record.git import changed_python
 
 @dataclass(slots=True)
 class Since:
-    """What runs are asked about a change, and what they came to.
+    """A change, and the lines of it that each run executed.
 
     ``head`` is a ref, or None for the working tree; ``files`` are those whose lines are noted.
     """
@@ -30,16 +30,16 @@ class Since:
         self._runs.append(RunReached(run, code, sides))
 
     def of(self, run: str) -> Evidence:
-        """What one of them executes of the change."""
+        """Return the diff coverage of one run."""
         found = [known for known in self._runs if known.name == run]
         return evidence(self.base, self.head, self.change, found)
 
     def evidence(self) -> Evidence:
-        """What all runs so far execute of the change."""
+        """Return the diff coverage of all runs so far."""
         return evidence(self.base, self.head, self.change, self._runs)
 
 
 def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Since:
-    """The change between two versions that are checked out. Raises `UnusableInput`."""
+    """Return the change between two versions that are checked out. Raises `UnusableInput`."""
     files = changed_python(root, base, head)
     return Since(base, head, tuple(files), compare_files(base_root, head_root, files))

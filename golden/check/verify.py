@@ -56,7 +56,7 @@ class Judged:
 
     @property
     def tolerated(self) -> bool:
-        """Whether it passed by a tolerance only."""
+        """True if it passed by a tolerance only."""
         return by_tolerance(self.comparison)
 
 
@@ -120,7 +120,7 @@ def verify_one(run: Run, recordings: Recordings, root: Path) -> tuple[Verdict, .
 
 
 def judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
-    """A property of a run; with no name, the run by its golden."""
+    """Return a property of a run; with no name, the run by its golden."""
     begun = time.monotonic()
     try:
         if name is not None:
@@ -155,7 +155,7 @@ def check_keepable(run: Run) -> None:
 
 
 def _by_golden(run: Run, trace: Trace, root: Path) -> Verdict:
-    """The verdict on a trace by the golden for its fingerprint, or by one of another machine that it equals.
+    """Judge a trace by the golden for its fingerprint, or by one of another machine that it equals.
 
     Equal bits are identical whatever the machine; where they differ, only a golden that covers this kind of
     machine says that the code is the cause.
@@ -210,7 +210,7 @@ def compare_with(golden: Golden, trace: Trace) -> Comparison:
 
 
 def compare_everywhere(run: Run, trace: Trace, path: Path) -> Comparison:
-    """Whether what holds on every machine holds on this one."""
+    """Compare the part of a golden that holds on every machine with the trace."""
     golden = load_golden(path, run)
     check_definition(golden, path, run)
     now = common_of(run, trace)
@@ -222,7 +222,7 @@ Change = Literal["created", "changed", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What an update did to the goldens of one run."""
+    """The changes that an update made to the goldens of one run."""
 
     run: str
     changes: tuple[tuple[Path, Change], ...]
@@ -267,7 +267,7 @@ def refuse_under_ci() -> None:
 
 
 def golden_of(run: Run, trace: Trace) -> Golden:
-    """The golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
+    """Return the golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
     check_keepable(run)
     unstable = trace.about.unstable
     now = leave_out(trace, unstable)
@@ -281,7 +281,7 @@ def golden_of(run: Run, trace: Trace) -> Golden:
 
 
 def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
-    """Where a new golden goes, and with what it takes over from there.
+    """Choose the file of a new golden, and add what it takes over from there.
 
     In the file of this kind of machine, in that of another one which gave the same bits, or in a file of its
     own. A file whose bits change keeps this machine's fingerprint only.
@@ -302,7 +302,7 @@ def place(golden: Golden, run: Run, root: Path) -> tuple[Path, Golden]:
 
 
 def common_of(run: Run, trace: Trace) -> Golden:
-    """What of a trace holds everywhere."""
+    """Return the part of a golden that holds on every machine."""
     records = everywhere(trace, events=run.everywhere.events)
     return Golden(run=run.name, definition=run.definition(), records=records)
 
@@ -316,6 +316,6 @@ def _write(path: Path, text: str) -> Change:
 
 
 def unused(root: Path) -> list[Path]:
-    """Folders of goldens whose run is gone. They are named, never removed."""
+    """Return folders of goldens whose run is gone. They are named, never removed."""
     names = {path.stem for path in run_files(root)}
     return sorted(p for p in (root / FOLDER).glob("*") if p.is_dir() and p.name not in names)

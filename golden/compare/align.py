@@ -1,4 +1,4 @@
-"""Which steps of two sides belong together, where one side took more of them."""
+"""Alignment of the steps of two sides, where one side took more of them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Aligned:
     more: tuple[StepCount, ...]
 
     def on_the_left(self, moment: Moment) -> Moment:
-        """When something of the right side was written, by the steps of the left side."""
+        """Date something of the right side by the steps of the left side."""
         number, point, _ = moment
         place = bisect_left(self.right, number, key=lambda step: step.number)
         last = self.right[place - 1].number if place else -1
@@ -114,7 +114,7 @@ def _content(step: _Titled) -> tuple[object, ...]:
 def _pairs(
     a: Sequence[_Titled], b: Sequence[_Titled]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
-    """Pairs of indices; of steps that one side has more: the side, the index there, its place in base."""
+    """Pair indices; of steps that one side has more give the side, the index there, its place in base."""
     start = _equal(a, b)
     end = min(_equal(a[::-1], b[::-1]), min(len(a), len(b)) - start)
     stop_a, stop_b = len(a) - end, len(b) - end
@@ -133,13 +133,13 @@ def _pairs(
 
 
 def _equal(a: Sequence[_Titled], b: Sequence[_Titled]) -> int:
-    """How many steps at the start are the same."""
+    """Count the steps at the start that are the same."""
     same = takewhile(lambda pair: _content(pair[0]) == _content(pair[1]), zip(a, b, strict=False))
     return sum(1 for _ in same)
 
 
 def _stretches(a: Sequence[_Titled], b: Sequence[_Titled]) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches of both sides that belong together, or that one side lacks."""
+    """Yield stretches of both sides that belong together, or that one side lacks."""
     if max(len(a), len(b)) > _ALIGN_AT_MOST:
         yield 0, len(a), 0, len(b)
         return

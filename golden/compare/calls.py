@@ -1,4 +1,4 @@
-"""What a process asked of others, on both sides: the first call that differs."""
+"""Collective calls of a process on both sides: the first one that differs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CallChange(Divergence):
 
 
 def compare_calls(sides: Sides) -> Found:
-    """The first call that is another one, that sends something else, or that receives something else."""
+    """Find the first call that is another one, or that sends or receives something else."""
     change = _first(sides.left.name, _paired(sides.left, sides.right))
     return Found([change] if change is not None else [])
 

@@ -48,7 +48,7 @@ class ProcessCount(Divergence):
 
 
 def compare(left: Trace, right: Trace) -> Comparison:
-    """The verdict on two traces of one run. Equality is by bits; nothing compared is never identical."""
+    """Compare two traces of one run. Equality is by bits; nothing compared is never identical."""
     found = judge(left, right)
     if isinstance(found, Identical) and not any(
         (found.compared.steps, found.compared.events, found.compared.outputs)
@@ -110,14 +110,14 @@ def judge(
 
 
 def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:
-    """An event of the right side, dated by the steps of the left side."""
+    """Return an event of the right side, dated by the steps of the left side."""
     if event.moment is None or moment_of is None:
         return event
     return replace(event, moment=moment_of(event.moment))
 
 
 def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Process, Process]]:
-    """Processes of one name; those whose names the other side lacks in their order."""
+    """Return processes of one name; those whose names the other side lacks in their order."""
     others = {process.name: process for process in right}
     rest = iter([process for process in right if process.name not in {p.name for p in left}])
     sides = [(process, others.get(process.name) or next(rest, None)) for process in left]
@@ -125,7 +125,7 @@ def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Pro
 
 
 def other_machine(unequal: str, found: Different) -> NotComparable:
-    """The verdict on a difference between two kinds of machine: it may be theirs, and is shown."""
+    """Return the verdict on a difference between two kinds of machine: it may be theirs, and is shown."""
     return NotComparable(
         f"they differ, and were recorded under different fingerprints ({unequal}), where bits may differ "
         "without a cause in the code; record both on one machine",
@@ -140,7 +140,7 @@ def different(
     envs: tuple[EnvVerdict, ...],
     tolerated: tuple[Tolerated, ...] = (),
 ) -> Different:
-    """The verdict on what was found, in the order of the run; events of unknown place come after steps."""
+    """Put what was found in the order of the run; events of unknown place come after steps."""
     received = {
         d.process: (number_of(d.number), d.point)
         for d in divergences
@@ -164,7 +164,7 @@ def env_verdicts(
     steps_of: Mapping[Stream, tuple[int, int | None]],
     changes: Sequence[EventChange],
 ) -> tuple[EnvVerdict, ...]:
-    """The fate of every environment that has steps or events."""
+    """Return the fate of every environment that has steps or events."""
     seen = {s.env for s in steps_of if s.env is not None}
     seen |= {e.env for e in (*left, *right) if e.env is not None}
     verdicts = []

@@ -41,10 +41,10 @@ class Divergence(ABC):
 
     @abstractmethod
     def say(self) -> list[str]:
-        """A line that stands alone, then details."""
+        """Return a line that stands alone, then details."""
 
     def origin(self) -> tuple[str, tuple[float, float]]:
-        """The process that differs, and when: at which step, after how many of its backward passes."""
+        """Return the process that differs, and when: at which step, after how many of its backward passes."""
         return "", (END, END)
 
     @property
@@ -55,23 +55,23 @@ class Divergence(ABC):
 
     @property
     def kind_title(self) -> str:
-        """What things of its kind are called."""
+        """The name for things of its kind."""
         return self.title
 
 
 def number_of(step: int | None) -> float:
-    """The place of a step among all; that of None is the end."""
+    """Return the place of a step among all; that of None is the end."""
     return END if step is None else step
 
 
 def of_process(name: str) -> str:
-    """A process in words, behind what is of it; nothing for the only or first one."""
+    """Return a process in words, behind what is of it; nothing for the only or first one."""
     return "" if name == "rank-0" else f" of {name.replace('-', ' ')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far two tensors of one dtype and shape are apart. ``ulps`` is None where no number is."""
+    """The distance of two tensors of one dtype and shape. ``ulps`` is None where no number is."""
 
     differing: int
     elements: int
@@ -132,7 +132,7 @@ class Rows(Divergence):
 
 
 def many(count: int, noun: str) -> str:
-    """A number of things in words."""
+    """Return a number of things in words."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -167,7 +167,7 @@ def _apart(change: TensorChange) -> str:
 
 
 def distance_text(apart: Distance) -> str:
-    """A distance in words."""
+    """Return a distance in words."""
     parts = [f"{apart.differing} of {apart.elements} elements"]
     share = _share(apart.left, apart.right)
     if apart.ulps is not None and not share:
@@ -189,7 +189,7 @@ def _share(left: str, right: str) -> str:
 
 
 def field_text(field: FieldChange) -> str:
-    """One changed field in words."""
+    """Return one changed field in words."""
     if field.left is None:
         return f"field {field.path} is extra ({field.right})"
     if field.right is None:
@@ -201,7 +201,7 @@ def field_text(field: FieldChange) -> str:
 
 
 def near_difference(left: str, right: str) -> tuple[str, str]:
-    """Two values, long ones only from a little before the first character that differs."""
+    """Return two values, long ones only from a little before the first character that differs."""
     if len(left) <= _LONG_VALUE and len(right) <= _LONG_VALUE:
         return left, right
     pairs = enumerate(zip(left, right, strict=False))

@@ -70,7 +70,7 @@ class EventChange(Divergence):
 
 
 def _weight(field: FieldChange) -> tuple[int, float, str]:
-    """What changes by itself first, and what changes most: words and counts, then numbers by their share."""
+    """Order changed fields: words and counts first, then numbers by the size of their change."""
     if field.left is None or field.right is None:
         return (0, 0.0, field.path)
     if field.ulps is None:
@@ -82,7 +82,7 @@ def _weight(field: FieldChange) -> tuple[int, float, str]:
 
 
 def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventChange]:
-    """All changes in order of place. An added or removed event does not derail what follows it."""
+    """Return all changes in order of place. An added or removed event does not derail what follows it."""
     a, b = [e.line for e in left], [e.line for e in right]
     changes: list[EventChange] = []
     removed: list[int] = []
@@ -154,7 +154,7 @@ def _moves(
 
 
 def before(events: Sequence[Event], index: int) -> str:
-    """What comes before an event, in words."""
+    """Name the event before another one."""
     if index == 0:
         return "the start"
     event = events[index - 1]
@@ -163,7 +163,7 @@ def before(events: Sequence[Event], index: int) -> str:
 
 
 def compare_fields(left: Any, right: Any, path: str = "") -> Iterator[FieldChange]:
-    """The fields in which two payloads differ."""
+    """Yield the fields in which two payloads differ."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in sorted({*left, *right}):
             below = f"{path}.{key}" if path else key

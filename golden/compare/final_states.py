@@ -1,4 +1,4 @@
-"""What optimizers and their models ended with, tensor by tensor."""
+"""Final states of optimizers and their models, tensor by tensor."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FinalState(Divergence):
 
 
 def compare_final_states(sides: Sides) -> Found:
-    """The final states that differ, beyond their tolerance."""
+    """Return the final states that differ, beyond their tolerance."""
     left, right = sides.whole
     files_left, files_right = final_streams(left), final_streams(right)
     compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))

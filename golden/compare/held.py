@@ -13,7 +13,7 @@ _OLD = "settings at the end and attributes of modules (recorded without them)"
 
 
 def compare_held(sides: Sides) -> Found:
-    """What differs of all that both sides held, and what could not be compared."""
+    """Find the settings that differ at the end, and name those that could not be compared."""
     left, right = sides.left, sides.right
     if left.held is None or right.held is None:
         return Found((), Compared(uncompared=() if left.held is right.held else (_OLD,)))
@@ -29,7 +29,7 @@ def compare_held(sides: Sides) -> Found:
 
 
 def _alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
-    """What one side held and the other did not, in words."""
+    """Name the settings that one side held and the other did not."""
     names = [name for name in dict.fromkeys([*a, *b]) if name not in a or name not in b]
     shown = "; ".join(names[:3]) + (" …" if len(names) > 3 else "")
     return (f"held on one side only ({shown})",) if names else ()

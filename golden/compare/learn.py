@@ -1,4 +1,4 @@
-"""What of a program can't repeat, learnt from two runs of one tree.
+"""Unstable places, learnt from two runs of one tree.
 
 Single numbers, dates and ids may be learnt: in printed lines, fields of files and events, names of files,
 attributes and extra state of modules; and in which order threads print their lines. Nothing that training
@@ -27,7 +27,7 @@ _DIGEST = re.compile(r"(?<![.\w])(?=\d*[a-f])[0-9a-f]{16}(?:[0-9a-f]{16})?(?![.\
 
 
 def repeats(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
-    """The trace with what two runs of one tree disagree about, and how they compare without it.
+    """Return the trace with what two runs of one tree disagree about, and how they compare without it.
 
     It is kept with the trace on disk, so that every later comparison leaves it out.
     """
@@ -43,13 +43,13 @@ def repeats(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
 
 
 def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
-    """The trace of a run in which some more is known to be unstable."""
+    """Return the trace of a run in which some more is known to be unstable."""
     known = list(dict.fromkeys([*trace.about.unstable, *found]))
     return replace(trace, about=trace.about.model_copy(update={"unstable": known}))
 
 
 def learn(left: Trace, again: Trace) -> list[Unstable]:
-    """The places in which two runs of one tree differ and that may be learnt, each once."""
+    """Return the places in which two runs of one tree differ and that may be learnt, each once."""
     found = [*_of_events(left, again), *_of_modules(left, again), *_of_outputs(left, again)]
     taught = with_unstable(left, found)
     return list(dict.fromkeys([*found, *_orders(taught, with_unstable(again, found))]))
@@ -110,7 +110,7 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
 
 
 def _printed(a: Output, b: Output) -> Iterator[str]:
-    """Patterns of lines whose numbers differ.
+    """Yield patterns of lines whose numbers differ.
 
     Where lines stand in another order, only those that hold a word which the other side lacks are looked at.
     """
@@ -129,7 +129,7 @@ def _printed(a: Output, b: Output) -> Iterator[str]:
 
 
 def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
-    """What is printed in another order, as threads do, which may part a line from its end."""
+    """Find streams that are printed in another order, as threads do, which may part a line from its end."""
     sides = (leave_out(trace, trace.about.unstable) for trace in (left, again))
     a, b = ({output.name: output for output in trace.outputs} for trace in sides)
     for name in STREAMS:
@@ -149,7 +149,7 @@ def _tags(a: Output, b: Output) -> Iterator[Unstable]:
 
 
 def _names(left: Sequence[Output], again: Sequence[Output]) -> Iterator[str]:
-    """Patterns of the parts of names that differ between files which belong together."""
+    """Yield patterns of the parts of names that differ between files which belong together."""
     sides = [{output.name for output in side} for side in (left, again)]
     groups: list[dict[Any, list[str]]] = []
     for mine, other in (sides, sides[::-1]):
@@ -169,7 +169,7 @@ def _names(left: Sequence[Output], again: Sequence[Output]) -> Iterator[str]:
 
 
 def _differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of leaves that differ, of two trees of one form."""
+    """Yield the paths of leaves that differ, of two trees of one form."""
     a, b = dict(leaves(left)), dict(leaves(right))
     for path in sorted(a.keys() & b.keys()):
         if _may_be_learnt(a[path], b[path]):
@@ -177,7 +177,7 @@ def _differing(left: Mapping[str, Any], right: Mapping[str, Any]) -> Iterator[st
 
 
 def _may_be_learnt(x: Any, y: Any) -> bool:
-    """Whether two values differ as times do: two numbers, or texts with other numbers in them."""
+    """Tell whether two values differ as times do: two numbers, or texts with other numbers in them."""
     if isinstance(x, bool) or isinstance(y, bool) or (type(x) is type(y) and repr(x) == repr(y)):
         return False
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
@@ -189,7 +189,7 @@ def _may_be_learnt(x: Any, y: Any) -> bool:
 
 
 def _pattern(x: str, y: str) -> str | None:
-    """The pattern of two texts whose numbers differ; None for equal texts, and for other words."""
+    """Return the pattern of two texts whose numbers differ; None for equal texts, and for other words."""
     (words, a), (same, b) = shape(x), shape(y)
     if words != same or a == b:
         return None

@@ -26,13 +26,13 @@ class Line:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Its file, line and function, for people."""
         return f"{self.file}:{self.number} {self.function}"
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """Where two runs of the program's own lines part.
+    """The place where two runs of the program's own lines part.
 
     ``value``: the same line sets another value (``name``, ``before``, ``after``), ``edited``: another line
     in its place, ``missing`` and ``extra``: a line that only one side runs.
@@ -47,7 +47,7 @@ class LineChange:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """A log of lines in order."""
+    """Return a log of lines in order."""
     return [
         Line(r["file"], r["line"], r["function"], r["text"], tuple(r["set"].items()))
         for r in map(json.loads, path.read_text(encoding="utf-8").splitlines())
@@ -60,7 +60,7 @@ _Gap = tuple[Sequence[Line], Sequence[Line]]
 
 
 def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
-    """What differs between two logs of one program: times, ids, what hangs on them."""
+    """Collect the values that differ between two logs of one program: times, ids, what hangs on them."""
     found = set()
     for i, j, size in _blocks(left, right):
         for a, b in zip(left[i : i + size], right[j : j + size], strict=True):
@@ -69,7 +69,7 @@ def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
 
 
 def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise = frozenset()) -> LineChange | None:
-    """The line at which two runs part; None where all lines agree in all that was noted.
+    """Return the line at which two runs part; None where all lines agree in all that was noted.
 
     The first line that sets another value, or the line before it that only one side has and that sets a
     value which the other one uses. What is ``known`` to differ anyway is passed over.
@@ -99,7 +99,7 @@ def _changed(a: Line, b: Line) -> list[str]:
 
 
 def _set_otherwise(gap: _Gap) -> set[str]:
-    """The names whose values lines of one side leave otherwise than those of the other in their place."""
+    """Return the names that lines of one side set otherwise than those of the other in their place."""
     x, y = ({name: value for line in side for name, value in line.values} for side in gap)
     return {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
 

@@ -80,7 +80,7 @@ class LivingState(Divergence):
 
 
 def compare_living(sides: Sides) -> Found:
-    """The first moment at which something that lives differs.
+    """Return the first moment at which something that lives differs.
 
     Once the sides are not at the same step any more, only the end is compared.
     """
@@ -217,7 +217,7 @@ def paired(
 
 
 def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
-    """The digests of one kind by name."""
+    """Return the digests of one kind by name."""
     text = state.digests[kind]
     return {
         name: text[index * _HEX : (index + 1) * _HEX]
@@ -226,7 +226,7 @@ def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
 
 
 def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
-    """In what two modules differ."""
+    """List the kinds of state in which two modules differ."""
     found = []
     if "" in _tensors(a, "params"):
         # A golden keeps one digest for a module.
@@ -263,7 +263,7 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
 def _of_one_number(
     left: Sequence[ModuleState], right: Sequence[ModuleState]
 ) -> Iterator[tuple[ModuleState, ModuleState]]:
-    """Modules that belong together: those of a class, in their order, of which both sides have as many."""
+    """Pair the modules of a class, in their order, of which both sides have as many."""
     for group in dict.fromkeys(module.group for module in left):
         a, b = ([module for module in side if module.group == group] for side in (left, right))
         if len(a) == len(b):
@@ -271,7 +271,7 @@ def _of_one_number(
 
 
 def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list[str]]:
-    """In which attributes two modules differ, and those that one of them lacks: a name is no behaviour."""
+    """List the attributes that differ, and those that one side lacks: a name is no behaviour."""
     if a.attributes is None or b.attributes is None or a.attributes == b.attributes:
         return None, []
     x, y = a.attributes, b.attributes

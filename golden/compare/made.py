@@ -14,7 +14,7 @@ _Ways = Mapping[tuple[str, ...], set[str]]
 
 
 def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
-    """The verdict where both sides have a tensor, and a side made its digests otherwise."""
+    """Return the verdict where both sides have a tensor, and a side made its digests otherwise."""
     a, b = _ways(left), _ways(right)
     names = [f"{key[0]} {key[-1]}".strip() for key, how in a.items() if b.get(key, how) != how]
     if not names:
@@ -29,7 +29,7 @@ def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
 
 
 def _ways(trace: Trace) -> _Ways:
-    """How the digests of each tensor were made: of optimizers' tensors, and of those of modules."""
+    """Collect how the digests of each tensor were made, of optimizers' tensors and of modules'."""
     found: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for process in trace.processes:
         for layout in {id(step.layout): step.layout for step in process.steps}.values():

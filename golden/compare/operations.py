@@ -27,7 +27,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where two runs part.
+    """The operation at which two runs part.
 
     ``output``: equal inputs, another output. ``arguments``: equal tensors, other numbers beside them.
     ``input``: the first operation that reads something different, which no operation before it made.
@@ -41,7 +41,7 @@ class Located:
 
 
 def read_operations(path: Path) -> list[Operation]:
-    """A log of operations in order."""
+    """Return a log of operations in order."""
     return [
         Operation(
             record["op"],
@@ -56,7 +56,7 @@ def read_operations(path: Path) -> list[Operation]:
 
 
 def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
-    """The first operation at which two runs part. One added or removed does not derail what follows it."""
+    """Find the first operation at which two runs part. One added or removed does not derail what follows."""
     known_left: set[str] = set()
     known_right: set[str] = set()
     odd: Located | None = None

@@ -1,4 +1,4 @@
-"""What a comparison can find: a closed union of frozen values, rendered elsewhere."""
+"""Outcomes of a comparison: a closed union of frozen values, rendered elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from golden.trace.tolerance import Tolerance
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much was compared, pair by pair; ``left_out`` counts final states that could not be.
+    """The amounts that were compared, pair by pair; ``left_out`` counts final states that could not be.
 
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
     the program's own generators; ``uncompared`` names what was not. ``places`` are those
@@ -57,13 +57,13 @@ class EnvVerdict:
 
     @property
     def identical(self) -> bool:
-        """Whether nothing of it differs."""
+        """True if nothing of it differs."""
         return self.first_step is None and self.first_event is None
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """What a tolerance let pass: how many values, and the largest distance in ulps."""
+    """The values that a tolerance let pass: how many, and the largest distance in ulps."""
 
     tolerance: Tolerance
     values: int
@@ -106,5 +106,5 @@ Comparison = Identical | Different | NotComparable
 
 
 def by_tolerance(found: Comparison) -> bool:
-    """Whether a comparison passed by a tolerance only."""
+    """Tell whether a comparison passed by a tolerance only."""
     return isinstance(found, Identical) and bool(found.tolerated)

@@ -1,4 +1,4 @@
-"""What two runs printed and wrote: the first line or field of each stream and file that differs."""
+"""Printed lines and written files of two runs: the first line or field of each that differs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _output_field(field: FieldChange) -> str:
 
 
 def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Compared]:
-    """The streams and files that differ, each once, and how much was compared."""
+    """Return the streams and files that differ, each once, and how much was compared."""
     a, b = ({output.name: output for output in side} for side in (left.outputs, right.outputs))
     switched = {*left.about.without, *right.about.without}
     changes: list[OutputChange] = []
@@ -106,7 +106,7 @@ def _left_out(output: Output, switched: set[str]) -> bool:
 
 
 def amount(output: Output) -> int:
-    """How many values an output holds."""
+    """Count the values of an output."""
     return sum(1 for row in output.rows for _ in leaves(row))
 
 
@@ -127,14 +127,14 @@ def _compare(x: Output, y: Output) -> list[OutputChange]:
 
 
 def _only_moved(x: Output, y: Output) -> bool:
-    """Whether a stream has the same lines in another order: in which order threads print is up to them."""
+    """Tell whether a stream has the same lines in another order: threads print in any order."""
     if x.name not in STREAMS:
         return False
     return Counter(str(row["line"]) for row in x.rows) == Counter(str(row["line"]) for row in y.rows)
 
 
 def _whole(change: str, row: object) -> tuple[FieldChange, ...]:
-    """A row that one side lacks, as its fields."""
+    """Return a row that one side lacks, as its fields."""
     if change not in ("missing", "extra"):
         return ()
     texts = ((path, repr(value)) for path, value in leaves(row))
@@ -145,12 +145,12 @@ def _whole(change: str, row: object) -> tuple[FieldChange, ...]:
 
 
 def events_of(output: Output) -> Sequence[Event]:
-    """Rows as events: those that belong together have one kind."""
+    """Return rows as events: those that belong together have one kind."""
     return [Event(str(row.get("tag", "row")), None, row) for row in output.rows]
 
 
 def place(output: Output, index: int) -> str:
-    """Where a row is, in words."""
+    """Name the place of a row."""
     row = output.rows[index]
     if output.kind == "tensorboard":
         return f"{row.get('tag')}, step {row.get('step')}"

@@ -37,7 +37,7 @@ KINDS: tuple[Kind, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """What comparing one process found; ``moment_of`` dates the right side by the left one's."""
+    """The differences of one process; ``moment_of`` dates the right side by the left one's."""
 
     compared: Compared
     divergences: tuple[Divergence, ...]

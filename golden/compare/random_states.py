@@ -36,7 +36,7 @@ class RandomState(Divergence):
 
 
 def compare_random_states(sides: Sides) -> Found:
-    """The first step after which a generator's state differs, or the end of the run."""
+    """Return the first step after which a generator's state differs, or the end of the run."""
     left, right = sides.left, sides.right
     states = sum(len(step.rng) for step in left.steps) + min(len(left.rng), len(right.rng))
     compared = Compared(rng_states=states)

@@ -25,7 +25,7 @@ _KEYS: tuple[Callable[[Site], Hashable], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class SiteChange:
-    """How often one place of the program reads tensors to the host on both sides."""
+    """The number of host reads at one place of the program on both sides."""
 
     title: str
     left: int
@@ -69,7 +69,7 @@ class ReadCount(Divergence):
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """What one place of the program reads to the host on both sides."""
+    """The value that one place of the program reads to the host on both sides."""
 
     title: str
     left: str
@@ -108,7 +108,7 @@ def _where(process: str, stream: Stream | None, step: int, number: int | None) -
 
 
 def compare_reads(sides: Sides) -> Found:
-    """The first step before which one side reads more than the other, and how many reads were compared.
+    """Find the first step before which one side reads more, and count the reads that were compared.
 
     Only numbers count: a read that moved to another function is the same read.
     """
@@ -145,7 +145,7 @@ def _count(
 
 
 def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[SiteChange, ...]:
-    """Where the numbers differ. What moved is matched first: to another line, file, then function.
+    """List the places whose numbers differ. Moved ones are matched first: by line, file, then function.
 
     A place that moved is told with the number that it had before: by its new line, with its old one.
     """
@@ -178,7 +178,7 @@ def _cancel(
 
 
 def compare_values(sides: Sides) -> Found:
-    """The first reads that differ, if any do, and what could not be compared.
+    """Return the first reads that differ, if any do, and what could not be compared.
 
     A read that moved to another place is the same read, and one more or less is a difference of numbers.
     """
@@ -200,7 +200,7 @@ def compare_values(sides: Sides) -> Found:
 
 
 def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:
-    """The places that read other values; what is read at another place is matched first."""
+    """Return the places that read other values; what is read at another place is matched first."""
     if left is None or right is None or left == right:
         return ()
     a, b = Counter(left.values()), Counter(right.values())
@@ -215,7 +215,7 @@ def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:
 
 
 def _rest(side: Mapping[Site, str], without: Counter[str]) -> dict[Site, str]:
-    """The sites whose values the other side has not read."""
+    """Return the sites whose values the other side has not read."""
     found = {}
     for site, text in side.items():
         if without[text]:

@@ -14,7 +14,7 @@ _LABEL = re.compile(r"^(\d+ )?(\w+)#")
 
 
 def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
-    """The right side with the left side's names of classes, and which these are, in words."""
+    """Return the right side with the left side's names of classes, and which these are, in words."""
     names = _names(
         [pair for a, b in zip(left.processes, right.processes, strict=False) for pair in _pairs(a, b)]
     )
@@ -28,7 +28,7 @@ def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
-    """A label, or the name of a tensor that begins with one, with another name of its class."""
+    """Return a label, or the name of a tensor that begins with one, with another name of its class."""
     return _LABEL.sub(lambda match: f"{match[1] or ''}{names.get(match[2], match[2])}#", text)
 
 
@@ -37,7 +37,7 @@ def _told(names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The old name of every class that has a new one; of those that have one alone on each side."""
+    """Return the old name of every class that has a new one; of those that have one alone on each side."""
     found: dict[str, set[str]] = {}
     back: dict[str, set[str]] = {}
     for old, new in pairs:
@@ -55,7 +55,7 @@ def _classes(process: Process) -> Iterator[str]:
 
 
 def _pairs(left: Process, right: Process) -> Iterator[tuple[str, str]]:
-    """Classes of the models that optimizers step, in order of first step, where all their tensors agree."""
+    """Pair the classes of stepped models, in order of first step, where all their tensors agree."""
     a, b = (
         list({step.layout.optimizer: step.layout for step in reversed(p.steps)}.values())
         for p in (left, right)

@@ -1,4 +1,4 @@
-"""Whether the processes of one run hold the same parameters after every step, and call each other alike."""
+"""Replicas: all ranks of one run hold the same parameters after every step, and make the same calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from golden.trace.trace import KINDS, Call, Process, Step, Trace
 
 
 def compare_replicas(trace: Trace) -> Comparison:
-    """The first step at which a process holds other parameters than rank 0, and the tensor.
+    """Return the first step at which a process holds other parameters than rank 0, and the tensor.
 
     A run of one process has no replicas.
     """
@@ -39,7 +39,7 @@ def compare_replicas(trace: Trace) -> Comparison:
 
 
 def _parameters(process: Process, name: str) -> Process:
-    """A process as if its steps had nothing but parameters."""
+    """Return a process as if its steps had nothing but parameters."""
     return replace(process, name=name, steps=tuple(map(_only_parameters, process.steps)))
 
 
@@ -52,7 +52,7 @@ def _only_parameters(step: Step) -> Step:
 
 
 def other_sequence(first: Process, other: Process) -> CallChange | None:
-    """The first call that a process makes otherwise than another one of the run, of those that all must make.
+    """Find the first call that a process makes otherwise than another one, of those that all must make.
 
     Sends and receives, and calls among some ranks only, are each rank's own.
     """
@@ -71,7 +71,7 @@ _OF_ANY_FORM = ("scatter", "all_to_all", "all_to_all_single")
 
 
 def _asked(text: str) -> str:
-    """What all ranks say alike of a call that all of them make."""
+    """Return the part of a call's text that is the same on all ranks that make it."""
     name, _, rest = text.partition(" ")
     if name not in _OF_ANY_FORM:
         return text

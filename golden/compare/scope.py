@@ -30,7 +30,7 @@ Overlap = Literal["start", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What of two traces must agree.
+    """The parts of two traces that must agree.
 
     ``parts``: events; no more than their counts by type; optimizer steps with the final state of what they
     stepped; random states; host reads. ``env`` keeps one environment's events and steps; "each" keeps all
@@ -56,7 +56,7 @@ class Scope:
 
 
 def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
-    """The verdict on what a scope holds. A part that neither side has is never identical."""
+    """Return the verdict on what a scope holds. A part that neither side has is never identical."""
     a, b = _restricted(left, scope), _restricted(right, scope)
     if scope.overlap is not None:
         a, b = _overlapping(a, b, scope.overlap)
@@ -183,7 +183,7 @@ def _part_of(process: Process, scope: Scope) -> Process:
 
 
 def _without_attributes(look: Look) -> Look:
-    """A look at modules without what is no state: variants of a run may count and name otherwise."""
+    """Return a look at modules without what is no state: variants of a run may count and name otherwise."""
     return replace(look, modules=tuple(replace(module, attributes=None) for module in look.modules))
 
 
@@ -221,7 +221,7 @@ class _Cut:
     gone_on: frozenset[tuple[Stream, int]]
 
     def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path | str]:
-        """The files of the final state of those optimizers that both sides ended with."""
+        """Return the files of the final state of those optimizers that both sides ended with."""
         kept = {optimizer for place, optimizer in self.optimizers.items() if place not in without}
         return {o: path for o, path in self.process.finals.items() if o in kept}
 

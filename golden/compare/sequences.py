@@ -1,4 +1,4 @@
-"""Which items of two sequences belong together."""
+"""Alignment of the items of two sequences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import takewhile
 
 
 def blocks(a: Sequence[str], b: Sequence[str], at_most: int) -> list[tuple[int, int, int]]:
-    """Stretches of equal items, as their places and length, in order; the last one is empty, at the end.
+    """Return stretches of equal items as their places and length; the last one is empty, at the end.
 
     SequenceMatcher is quadratic in the worst case: where more than ``at_most`` are left between equal starts
     and ends, they are matched place by place.
@@ -30,7 +30,7 @@ def _equal(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def gaps(a: Sequence[str], b: Sequence[str], at_most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches between equal ones, as places of both sides."""
+    """Yield stretches between equal ones, as places of both sides."""
     x = y = 0
     for i, j, size in blocks(a, b, at_most):
         if i > x or j > y:
@@ -39,7 +39,7 @@ def gaps(a: Sequence[str], b: Sequence[str], at_most: int) -> Iterator[tuple[int
 
 
 def pairs(a: Sequence[str], b: Sequence[str], at_most: int) -> Iterator[tuple[int | None, int | None]]:
-    """All places of both sides in order: those of equal items together, the others alone."""
+    """Yield all places of both sides in order: those of equal items together, the others alone."""
     x = y = 0
     for i, j, size in blocks(a, b, at_most):
         yield from ((k, None) for k in range(x, i))

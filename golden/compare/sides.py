@@ -29,7 +29,7 @@ class Sides:
     account: Account
 
     def streams(self) -> Iterator[tuple[Stream, tuple[Sequence[Step], Sequence[Step]]]]:
-        """The steps of every stream that both sides took, on both of them."""
+        """Yield the steps of every stream that both sides took, on both of them."""
         of_left, of_right = by_stream(self.left), by_stream(self.right)
         for stream in of_left:
             yield stream, (of_left[stream], of_right.get(stream, []))
@@ -42,7 +42,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What differs of one kind, and how much of it was compared."""
+    """The differences of one kind, and how much of it was compared."""
 
     divergences: Sequence[Divergence] = ()
     compared: Compared = field(default_factory=Compared)

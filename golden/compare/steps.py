@@ -87,7 +87,7 @@ class StepOrder(Divergence):
 
 
 def compare_steps(sides: Sides) -> Found:
-    """The first step of each stream that differs, steps that one side took more, and their order."""
+    """Return the first step of each stream that differs, steps that one side took more, and their order."""
     compared = Compared()
     divergences: list[Divergence] = [*sides.aligned.more]
     for stream, (a, b) in sides.streams():
@@ -165,7 +165,7 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
 
 
 def _change(kind: str, total: int, changes: Sequence[TensorChange]) -> KindChange:
-    """The tensors of a kind that differ; where digests of all of them are known alone, none is named."""
+    """Return the tensors of a kind that differ; where one digest stands for all, none is named."""
     named = tuple(change for change in changes if change.name)
     return KindChange(kind, total if named else 0, named)
 

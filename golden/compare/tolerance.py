@@ -21,12 +21,12 @@ _HEX = 32
 
 @dataclass(slots=True)
 class Account:
-    """What passed by tolerance only."""
+    """The values that passed by tolerance only."""
 
     values: dict[Tolerance, list[int]] = field(default_factory=dict)
 
     def passes(self, tolerance: Tolerance | None, apart: int | None) -> bool:
-        """Whether a distance in ulps is allowed; it is written down if so."""
+        """Tell whether a distance in ulps is allowed, and write it down if so."""
         if tolerance is None or apart is None or not tolerance.allows(apart):
             return False
         if apart:
@@ -34,19 +34,19 @@ class Account:
         return True
 
     def closed(self, tolerances: Sequence[Tolerance]) -> tuple[Tolerated, ...]:
-        """One entry for each tolerance that was needed, in their order."""
+        """Return one entry for each tolerance that was needed, in their order."""
         return tuple(
             Tolerated(t, len(self.values[t]), max(self.values[t])) for t in tolerances if t in self.values
         )
 
 
 def agreed(left: Trace, right: Trace) -> tuple[Tolerance, ...]:
-    """The tolerances of two traces: one that only a side names is none."""
+    """Return the tolerances of two traces: one that only a side names is none."""
     return tuple(t for t in left.about.tolerances if t in right.about.tolerances)
 
 
 def forgive(left: Trace, right: Trace, account: Account | None = None) -> Trace:
-    """The right trace with the left one's events and losses where they are within a tolerance."""
+    """Return the right trace with the left one's events and losses where they are within a tolerance."""
     tolerances, account = agreed(left, right), account or Account()
     if not tolerances:
         return right
@@ -59,7 +59,7 @@ def forgive(left: Trace, right: Trace, account: Account | None = None) -> Trace:
 
 
 def unused(trace: Trace) -> list[Tolerance]:
-    """The tolerances that name no floating-point number of a trace."""
+    """Return the tolerances that name no floating-point number of a trace."""
     used: set[Tolerance] = set()
     given = trace.about.tolerances
     if not given:

@@ -1,4 +1,4 @@
-"""How far two tensors are apart: by bytes, in ulps, in absolute value."""
+"""Distances of two tensors: by bytes, in ulps, in absolute value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTEGER = {"float64": "uint64", "float32": "uint32", "float16": "uint16", "bflo
 
 
 def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
-    """The distance of two tensors of one dtype and shape; None if their bytes are equal."""
+    """Return the distance of two tensors of one dtype and shape; None if their bytes are equal."""
     import numpy as np
     import torch
 
@@ -59,7 +59,7 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
 
 
 def ulps_apart(left: torch.Tensor, right: torch.Tensor) -> int | None:
-    """The largest distance of two tensors in ulps; None where a difference is none of finite floats."""
+    """Return the largest distance in ulps; None where a difference is none of finite floats."""
     if left.dtype != right.dtype or left.shape != right.shape:
         return None
     apart = distance(left, right)
@@ -78,7 +78,7 @@ def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
 
 
 def _ordinals(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    """Floats as unsigned integers in numeric order; minus zero lies one place below plus zero."""
+    """Return floats as unsigned integers in numeric order; minus zero lies one place below plus zero."""
     import numpy as np
     import torch
 
@@ -100,7 +100,7 @@ def _show(value: torch.Tensor, raw: np.ndarray[Any, Any]) -> str:
 
 
 def same_files(left: Path, right: Path) -> tuple[int, int] | None:
-    """How many tensors and bytes two saved states hold, if their files are equal; None if they aren't."""
+    """Count the tensors and bytes of two saved states, if their files are equal; None if they aren't."""
     try:
         if not filecmp.cmp(left, right, shallow=False):
             return None
@@ -116,7 +116,7 @@ def same_files(left: Path, right: Path) -> tuple[int, int] | None:
 
 
 def load_tensors(path: Path) -> dict[str, dict[str, torch.Tensor]]:
-    """A saved state as kind -> name -> tensor, in the order of its layout. Raises `UnusableInput`."""
+    """Return a saved state as kind -> name -> tensor, in the order of its layout. Raises `UnusableInput`."""
     found: list[tuple[str, int, str, torch.Tensor]] = []
     try:
         path.open("rb").close()  # the library does not say why it can't

@@ -14,6 +14,6 @@ _BASE = "kind"
 
 
 def kinds() -> list[Kind]:
-    """One of each, by the name of its module."""
+    """Return one of each, by the name of its module."""
     names = sorted(info.name for info in pkgutil.iter_modules(__path__) if info.name != _BASE)
     return [importlib.import_module(f"{__name__}.{name}").Observed() for name in names]

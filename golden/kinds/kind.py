@@ -18,4 +18,4 @@ class Kind(ABC):
 
     @abstractmethod
     def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The title of each thing that is held now, and its fields as text; ``unstable`` are left out."""
+        """Yield the title of each thing that is held now, and its fields as text; not ``unstable`` ones."""

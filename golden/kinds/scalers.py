@@ -35,7 +35,7 @@ class Observed(Kind):
         GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
 
     def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The fields of those that scale."""
+        """Yield the fields of those that scale."""
         enabled = [fields for fields in self._scalers if fields.get("_enabled")]
         for index, fields in enumerate(enabled):
             own = {k.lstrip("_"): value for k, value in fields.items() if k != "_per_optimizer_states"}

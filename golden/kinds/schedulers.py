@@ -54,6 +54,6 @@ class Observed(Kind):
             self._fields.append((type(scheduler).__name__, fields))
 
     def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The fields of each, as they were last."""
+        """Yield the fields of each, as they were last."""
         for index, (name, fields) in enumerate(self._fields):
             yield f"scheduler {index} ({name})", dict(describe(fields, unstable, set(), "scheduler"))

@@ -27,7 +27,7 @@ class Observed(Kind):
     """All settings, as one thing."""
 
     def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """What they are now."""
+        """Return the settings as they are now."""
         yield "settings of the process", {name: _asked(ask) for name, ask in _SETTINGS.items()}
 
 

@@ -16,7 +16,7 @@ _NEVER = (".git", ".hg", ".venv", _CACHE, ".mypy_cache", ".pytest_cache", ".ruff
 
 
 def _files_below(root: Path) -> list[str]:
-    """The files of a tree that git keeps or would keep; without git those in no tool's own folder."""
+    """Return the files of a tree that git keeps or would keep; without git those in no tool's own folder."""
     kept = files_of(root)
     if kept is not None:
         return [name for name in kept if _CACHE not in name]

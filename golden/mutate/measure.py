@@ -92,7 +92,7 @@ def _run_all(
 
 
 def _files(paths: Sequence[str], root: Path, tree: Snapshot) -> list[str]:
-    """The Python files among those of the tree that are at or below some paths; all of them for none."""
+    """Return the Python files of the tree that are at or below some paths; all of them for none."""
     python = [name for name in tree.files if name.endswith(".py") and not (root / name).is_symlink()]
     if not paths:
         return python

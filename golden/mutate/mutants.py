@@ -132,7 +132,7 @@ def _place(node: cst.CSTNode, outer: _Place, source: Source, code: frozenset[int
 
 
 def _of_edit(node: cst.CSTNode, edit: Edit, place: _Place, source: Source, code: frozenset[int]) -> _Place:
-    """Where an edit stands, and what must run: of several statements the first, of one its own lines."""
+    """Return the lines of an edit, and those that must run: of several statements the first."""
     first, last = source.line(edit.start), source.line(max(edit.start, edit.end - 1))
     if isinstance(node, cst.IndentedBlock | cst.Module):
         return _Place(first, last, code & {first}, place.scope)
@@ -146,7 +146,7 @@ def _is_docstring(node: cst.CSTNode) -> bool:
 
 
 def _told(data: bytes, edit: Edit) -> tuple[str, str]:
-    """The statement's lines around an edit, without and with it, each as one line."""
+    """Return the statement's lines around an edit, without and with it, each as one line."""
     start = data.rfind(b"\n", 0, edit.start) + 1
     end = data.find(b"\n", edit.end)
     stop = len(data) if end < 0 else end

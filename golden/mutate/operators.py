@@ -45,7 +45,7 @@ def _operator(
 
 
 def _renamed(node: cst.CSTNode, source: Source, names: Mapping[str, str]) -> Iterator[Edit]:
-    """The other method, where a table has the one that is called."""
+    """Yield the other method, where a table has the one that is called."""
     match node:
         case cst.Call(func=cst.Attribute(attr=cst.Name(value=name) as method)) if name in names:
             yield source.replace(method, names[name])
@@ -66,7 +66,7 @@ _TYPED = ("isinstance", "issubclass", "getattr", "hasattr", "setattr", "print")
     leaves=("f(a, a)\n", "f(*a, b)\n", "f(a, 1)\n", "isinstance(a, B)\n", "f(a, key=b)\n"),
 )
 def arguments(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Each pair of neighbours that are names, given in the same way."""
+    """Yield each pair of neighbours that are names, given in the same way."""
     if not isinstance(node, cst.Call) or source.text(node.func) in _TYPED:
         return
     for first, second in pairwise(node.args):
@@ -109,7 +109,7 @@ _JOINED = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.Li
     leaves=("x = 'a' + b\n", "x = a + [b]\n", "x = f'{a}' + b\n", "text += 'a'\n", "x = a[-1]\n"),
 )
 def arithmetic(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The other operator."""
+    """Yield the other operator."""
     if isinstance(node, cst.BinaryOperation):
         if not isinstance(node.left, _JOINED) and not isinstance(node.right, _JOINED):
             yield from source.exchanged(node.operator, _ARITHMETIC)
@@ -135,7 +135,7 @@ def _of_number(node: cst.Minus, source: Source) -> bool:
     leaves=("y = repository.clone(url)\n", "y = clone(x)\n", "y = x.detach_()\n"),
 )
 def copy(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """What it is called on, alone."""
+    """Keep the tensor that it is called on, without the call."""
     match node:
         case cst.Call(func=cst.Attribute(dot=dot, attr=cst.Name(value="clone" | "detach")), args=[]):
             yield Edit(source.span(dot)[0], source.span(node)[1], b"")
@@ -166,7 +166,7 @@ _COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
     leaves=('if __name__ == "__main__":\n    pass\n', "assert a < b\n"),
 )
 def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The other operator."""
+    """Yield the other operator."""
     yield from source.exchanged(node, _COMPARISONS)
     if isinstance(node, cst.IsNot | cst.NotIn):
         yield source.replace(node, "is" if isinstance(node, cst.IsNot) else "in")
@@ -185,7 +185,7 @@ def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("if a == b:\n    go()\n", "while busy:\n    go()\n", "assert ready\n"),
 )
 def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The negation of a test, the other connective."""
+    """Yield the negation of a test, the other connective."""
     if isinstance(node, cst.And):
         yield source.token(node, "and", "or")
     elif isinstance(node, cst.Or):
@@ -211,7 +211,7 @@ def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("name = 'a'\n", "x: list[3]\n", "from a import b\n", "mask = 0xFF\n"),
 )
 def constant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The neighbour of a number, the other flag."""
+    """Yield the neighbour of a number, the other flag."""
     if isinstance(node, cst.Integer) and node.value.isdecimal():
         yield source.replace(node, str(int(node.value) + 1))
     elif isinstance(node, cst.Float):
@@ -236,7 +236,7 @@ _KEYWORDS_ARE_PARTS = ("dict", "replace")
     leaves=("f(a)\n", "f(**a)\n", "dict(a=b)\n", "replace(a, b=c)\n"),
 )
 def default(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The call without each of its keywords in turn, if it has few: those of many are mostly required."""
+    """Yield the call without each of its keywords in turn."""
     if not isinstance(node, cst.Call) or source.text(node.func).rpartition(".")[2] in _KEYWORDS_ARE_PARTS:
         return
     for position, argument in enumerate(node.args):
@@ -287,7 +287,7 @@ _RANGE = m.Call(func=m.Name("range"))
     leaves=("for i in range(3):\n    f(i)\n", "while True:\n    break\n", "for i in x:\n    f(i)\n"),
 )
 def loop(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The bound of a range less one, the other jump."""
+    """Yield the bound of a range less one, the other jump."""
     if isinstance(node, cst.Call) and m.matches(node, _RANGE) and 1 <= len(node.args) <= 2:
         bound = node.args[-1].value
         if not isinstance(bound, cst.Integer) and not node.args[-1].star:
@@ -314,7 +314,7 @@ def _in_for(node: cst.CSTNode, source: Source) -> bool:
     leaves=("eval('x')\n", "train()\n", "df.eval('a + b')\n", "trainer.train(a, b)\n", "model.train(True)\n"),
 )
 def mode(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The other mode."""
+    """Yield the other mode."""
     if isinstance(node, cst.Call) and not node.args:
         yield from _renamed(node, source, {"train": "eval", "eval": "train"})
 
@@ -328,7 +328,7 @@ def mode(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("with torch.autocast('cpu'):\n    f()\n", "from torch import no_grad\n", "torch.no_grad\n"),
 )
 def no_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The context that does the opposite."""
+    """Yield the context that does the opposite."""
     if isinstance(node, cst.Call) and not node.args:
         yield from _renamed(node, source, dict.fromkeys(("no_grad", "inference_mode"), "enable_grad"))
 
@@ -350,7 +350,7 @@ def no_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     ),
 )
 def order(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Each pair of neighbours of a block that does something with what the other does."""
+    """Yield each pair of neighbours of a block that does something with what the other does."""
     if not isinstance(node, cst.IndentedBlock | cst.Module):
         return
     body: Sequence[cst.CSTNode] = node.body
@@ -408,7 +408,7 @@ _OTHER_REDUCTION = {one: other for pair in _EXCHANGED for one, other in (pair, p
     leaves=("n = sum(x)\n", "mean = 3\n", "from a import mean\n", "n = x.maximum\n"),
 )
 def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The other one."""
+    """Yield the other one."""
     yield from _renamed(node, source, _OTHER_REDUCTION)
     match node:
         case cst.Call(func=cst.Name(value=name) as function) if name in ("max", "min", "any", "all"):
@@ -473,7 +473,7 @@ _BACKWARD = m.Call(func=m.Attribute(attr=m.Name("backward")))
     leaves=("o.step()\no.zero_grad()\n", "l.backward()\n"),
 )
 def zero_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """The statement that clears, moved behind the next one of its block that goes backward."""
+    """Yield the statement that clears, moved behind the next one of its block that goes backward."""
     if not isinstance(node, cst.IndentedBlock | cst.Module):
         return
     body: Sequence[cst.CSTNode] = node.body

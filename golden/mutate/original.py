@@ -64,7 +64,7 @@ def originals(
 
 
 def _checked(run: Run, trace: Trace, repeated: Trace, seconds: float) -> Original:
-    """A run that is the same a second time, and of which it is known which lines ran."""
+    """Return a run that is the same a second time, and of which it is known which lines ran."""
     trace, found = repeats(trace, repeated)
     if not isinstance(found, Identical):
         why = f" ({describe(found.first)[0]})" if isinstance(found, Different) else ""

@@ -118,7 +118,7 @@ def make_plan(
 
 
 def _told_apart(root: Path, found: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:
-    """Each mutant, with whether it is another program than the original and those before it."""
+    """Yield each mutant, with whether it is another program than the original and those before it."""
     seen: set[tuple[str, bytes]] = set()
     texts: dict[str, bytes] = {}
     codes: dict[str, types.CodeType | None] = {}

@@ -19,7 +19,7 @@ class Edit:
     text: bytes
 
     def applied(self, data: bytes, encoding: str = "utf-8") -> bytes:
-        """The file with the edit; it may be written in another encoding."""
+        """Return the file with the edit; it may be written in another encoding."""
         text = data.decode(encoding).encode()
         return (text[: self.start] + self.text + text[self.end :]).decode().encode(encoding)
 
@@ -44,44 +44,44 @@ class Source:
         self._starts = [0, *(at + 1 for at, byte in enumerate(self.data) if byte == 0x0A)]
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Where a node stands, without the space and the comments around it."""
+        """Return the bytes of a node, without the space and the comments around it."""
         span = self._spans[node]
         return span.start, span.start + span.length
 
     def text(self, node: cst.CSTNode) -> str:
-        """A node as it is written."""
+        """Return a node as it is written."""
         start, end = self.span(node)
         return self.data[start:end].decode()
 
     def lines(self, node: cst.CSTNode) -> tuple[int, int]:
-        """The first and the last line of a node."""
+        """Return the first and the last line of a node."""
         start, end = self.span(node)
         return self.line(start), self.line(max(start, end - 1))
 
     def line(self, offset: int) -> int:
-        """The line of a byte."""
+        """Return the line of a byte."""
         return bisect_right(self._starts, offset)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """What a node is part of."""
+        """Return the node that holds another one."""
         return self._parents.get(node)
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
-        """Other text in place of a node."""
+        """Return other text in place of a node."""
         return Edit(*self.span(node), text.encode())
 
     def token(self, node: cst.CSTNode, old: str, new: str) -> Edit:
-        """Another token in place of the one that a node begins with."""
+        """Return another token in place of the one that a node begins with."""
         return self.replace(node, self.text(node).replace(old, new, 1))
 
     def exchanged(
         self, node: cst.CSTNode, tokens: Mapping[type[cst.CSTNode], tuple[str, str]]
     ) -> Iterator[Edit]:
-        """The other token, where a table has the kind of the node: what it begins with, and what instead."""
+        """Yield the other token for a node whose kind a table has: what it begins with, and what instead."""
         if type(node) in tokens:
             yield self.token(node, *tokens[type(node)])
 
     def swap(self, first: cst.CSTNode, second: cst.CSTNode) -> Edit:
-        """Two nodes in each other's place, with what stands between them."""
+        """Return two nodes in each other's place, with what stands between them."""
         (a, b), (c, d) = self.span(first), self.span(second)
         return Edit(a, d, self.data[c:d] + self.data[b:c] + self.data[a:b])

@@ -27,7 +27,7 @@ How = Literal["different", "crashed", "nothing comparable", "survived", "not tri
 
 
 class Answer(BaseModel):
-    """What one run says to a mutant."""
+    """The verdict of one run on a mutant."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

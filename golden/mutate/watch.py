@@ -23,7 +23,7 @@ class Watcher:
         self.different: str | None = None
 
     def __call__(self, folder: Path) -> bool:
-        """Whether a step differs by now."""
+        """Tell whether a step differs by now."""
         paths = [path for path in folder.glob("process-*/steps.jsonl") if path.stat().st_size]
         # Which of several processes is which, is told at their end.
         if len(paths) == 1:
@@ -51,7 +51,7 @@ class Watcher:
 
 
 def can_watch(reference: Trace) -> bool:
-    """Whether the first difference of a step decides: one process, no tolerance."""
+    """Tell whether the first step that differs decides: one process, no tolerance."""
     return len(reference.processes) == 1 and not reference.about.tolerances
 
 

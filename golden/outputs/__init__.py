@@ -1,4 +1,4 @@
-"""What a run printed and wrote, read by value and without running any of it."""
+"""Printed lines and written files of a run, read by value and without running any of it."""
 
 from golden.outputs.masks import Masks
 from golden.outputs.read import is_passing, read_outputs

@@ -13,7 +13,7 @@ from golden.outputs.pickled import Unreadable
 
 
 def read_safetensors(path: Path) -> Any:
-    """Dtype, shape and digest of every tensor of a safetensors file, and its metadata."""
+    """Return dtype, shape and digest of every tensor of a safetensors file, and its metadata."""
     raw = path.read_bytes()
     size = int.from_bytes(raw[:8], "little")
     try:
@@ -32,7 +32,7 @@ def read_safetensors(path: Path) -> Any:
 
 
 def read_numpy(path: Path) -> Any:
-    """The arrays of an .npz or .npy file; pickled objects in them stay closed."""
+    """Return the arrays of an .npz or .npy file; pickled objects in them stay closed."""
     import numpy as np  # takes longer to load than all else here, and few runs write such files
 
     try:

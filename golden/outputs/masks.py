@@ -1,4 +1,4 @@
-"""What of an output can't repeat: times, rates, addresses, folders, progress bars, line numbers."""
+"""Masks for text that can't repeat: times, rates, addresses, folders, progress bars, line numbers."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
 @dataclass
 class LeftOut:
-    """What of one output was masked: fields by their names, and in how many lines a time or a rate."""
+    """The masked parts of one output: names of fields, and the number of lines with a time or a rate."""
 
     fields: set[str] = field(default_factory=set)
     lines: int = 0
 
     def in_words(self, output: str) -> Iterator[str]:
-        """A phrase for the fields and one for the lines."""
+        """Yield a phrase for the fields and one for the lines."""
         if self.fields:
             names = sorted(self.fields)
             shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
@@ -107,7 +107,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Masks:
-    """What is unstable in the outputs of one run.
+    """The masks of one run.
 
     ``places`` are texts with what takes their place ({out}, {root}); ``unstable`` are patterns of the names
     of fields, as in ``[events]``; ``expressions`` are masked wherever they occur in text.
@@ -121,7 +121,7 @@ class Masks:
     left_out: LeftOut = field(default_factory=LeftOut, compare=False)
 
     def text(self, text: str) -> str:
-        """One line, or one value, with placeholders for what can't repeat."""
+        """Return one line, or one value, with placeholders for what can't repeat."""
         for found, put in self.places.items():
             text = text.replace(found, put)
         if len(text) > _LONG and len(parts := _LONG_WORD.split(text)) > 1:
@@ -135,8 +135,9 @@ class Masks:
         return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
     def is_unstable(self, path: str, value: Any = None) -> bool:
-        """Whether a field is left out: the run says so, or its name is that of a time or a rate, which
-        no truth value is.
+        """Tell whether a field is left out: the run says so, or its name is that of a time or a rate.
+
+        No truth value is one of these.
         """
         name = path.rpartition(".")[2].rpartition("/")[2]
         words = _words(name)
@@ -151,7 +152,7 @@ class Masks:
         return bool(matching) or (measured and not isinstance(value, bool))
 
     def lines(self, text: str) -> Iterator[str]:
-        """The lines of a text that can repeat; of what was drawn over, only what remained."""
+        """Yield the lines of a text that can repeat; of what was drawn over, only what remained."""
         warned = False
         for line in _screen(text.replace("\r\n", "\n")):
             shown = self.text(line).rstrip() if line.strip() else ""
@@ -166,7 +167,7 @@ class Masks:
             yield shown
 
     def tree(self, value: Any, path: str = "") -> Any:
-        """A tree without its unstable fields."""
+        """Return a tree without its unstable fields."""
         if isinstance(value, Mapping):
             found = {}
             for name, item in _named(value):
@@ -186,14 +187,14 @@ class Masks:
         return text
 
     def path(self, path: str) -> str:
-        """The name of a file without the time, the host and the ids in it."""
+        """Return the name of a file without the time, the host and the ids in it."""
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
 
 
 def _screen(text: str) -> Iterator[str]:
-    """The lines as a terminal shows them in the end: a carriage return goes back to the start of its line."""
+    """Yield the lines as a terminal shows them in the end: a carriage return begins its line again."""
     if "\r" not in text and "\x1b" not in text:
         yield from text.split("\n")
         return
@@ -222,19 +223,19 @@ def _words(name: str) -> set[str]:
 
 
 def _named(table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """The items of a table by text: of two keys that have one text, that which is no text is in brackets."""
+    """Yield the items of a table by text: of two keys with one text, the one that is no text in brackets."""
     for key, item in table.items():
         yield str(key) if isinstance(key, str) or str(key) not in table else f"[{key!r}]", item
 
 
 def _given_name(match: re.Match[str]) -> str:
-    """A path of which only the last part can repeat, and only if a person gave it."""
+    """Return a path of which only the last part can repeat, and only if a person gave it."""
     given = _GIVEN_NAME.search(match[0])
     return f"<temporary>/{given[1]}" if given else "<temporary>"
 
 
 def _unless_other_day(match: re.Match[str]) -> str:
-    """A date, with its time, unless it is far from today: then it is data."""
+    """Return a date, with its time, unless it is far from today: then it is data."""
     try:
         day = datetime.date.fromisoformat(match[1])
     except ValueError:
@@ -243,7 +244,7 @@ def _unless_other_day(match: re.Match[str]) -> str:
 
 
 def _unless_now(match: re.Match[str]) -> str:
-    """A number that is the time of day, in seconds since 1970."""
+    """Return a number that is the time of day, in seconds since 1970."""
     return "<time>" if abs(int(match[0]) - time.time()) < _DAYS_AWAY else match[0]
 
 

@@ -1,4 +1,4 @@
-"""What torch.save and pickle write, as a tree of plain values and digests: nothing that a file names is run.
+"""Files of torch.save and pickle as trees of plain values and digests: nothing that a file names is run.
 
 A pickle is a program for a small machine that may call anything. Here every name in it stands for an inert
 record, so that loading builds a description of the objects and never an object.
@@ -47,7 +47,7 @@ class Unreadable(Exception):
 
 
 class _Record:
-    """What takes the place of an object: its maker's name, and everything that the file gives it."""
+    """A stand-in for an object: its maker's name, and everything that the file gives it."""
 
     name = ""
 
@@ -101,7 +101,7 @@ class _Storage:
 
 
 def read_checkpoint(path: Any) -> Any:
-    """The tree of a file of torch.save in the zip format. Raises `Unreadable`."""
+    """Return the tree of a file of torch.save in the zip format. Raises `Unreadable`."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -121,7 +121,7 @@ def read_checkpoint(path: Any) -> Any:
 
 
 def read_pickle(raw: bytes) -> Any:
-    """The tree of a pickle. Raises `Unreadable`."""
+    """Return the tree of a pickle. Raises `Unreadable`."""
 
     def refuse(pid: Any) -> Any:
         raise Unreadable("a pickle with objects outside itself")
@@ -140,7 +140,7 @@ def _load(raw: bytes, storage: Callable[[Any], Any]) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A tree of dictionaries, lists, numbers and text; tensors and bytes as digests."""
+    """Return a tree of dictionaries, lists, numbers and text; tensors and bytes as digests."""
     if depth > _DEEPEST:
         raise Unreadable("nested too deeply, or in a circle")
     match value:
@@ -210,7 +210,7 @@ def _tensor(args: list[Any]) -> str:
 
 
 def describe(values: torch.Tensor) -> str:
-    """Dtype, shape and digest of a dense tensor on the CPU."""
+    """Return dtype, shape and digest of a dense tensor on the CPU."""
     import torch
 
     raw = values.reshape(-1).view(torch.uint8).numpy()

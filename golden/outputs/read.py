@@ -74,7 +74,7 @@ def read_outputs(
 
 
 def is_passing(path: Path) -> bool:
-    """Whether a file is no result of a program: a lock, a socket, bytecode."""
+    """Tell whether a file is no result of a program: a lock, a socket, bytecode."""
     return path.suffix in _IGNORED_SUFFIXES or not _IGNORED_FOLDERS.isdisjoint(path.parts)
 
 
@@ -139,7 +139,7 @@ def _text(raw: bytes) -> str | None:
 
 
 def _mlflow(text: str) -> Rows:
-    """The lines of a metric that mlflow keeps in a file: time, value, step."""
+    """Return the lines of a metric that mlflow keeps in a file: time, value, step."""
     rows = []
     for line in text.splitlines():
         parts = line.split()

@@ -19,12 +19,12 @@ csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
 def read_text(text: str, masks: Masks) -> Rows:
-    """One row per line."""
+    """Return one row per line."""
     return tuple({"line": line} for line in masks.lines(text))
 
 
 def read_json(text: str, masks: Masks) -> Rows:
-    """One tree; text that is no JSON is read as lines."""
+    """Return one tree; text that is no JSON is read as lines."""
     try:
         value = json.loads(text, object_pairs_hook=_every_key)
     except ValueError:
@@ -33,7 +33,7 @@ def read_json(text: str, masks: Masks) -> Rows:
 
 
 def read_json_lines(text: str, masks: Masks) -> Rows:
-    """One tree per line; a line that is no JSON is text."""
+    """Return one tree per line; a line that is no JSON is text."""
     rows = []
     for line in text.splitlines():
         if line.strip():
@@ -47,7 +47,7 @@ def read_json_lines(text: str, masks: Masks) -> Rows:
 
 
 def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
-    """One row per line after the head, whose names are those of its fields; numbers are numbers.
+    """Return one row per line after the head, whose names are those of its fields; numbers are numbers.
 
     Comments before the head are text.
     """
@@ -80,12 +80,12 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
 
 
 def _every_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which a key may be there twice."""
+    """Return an object of JSON, in which a key may be there twice."""
     return dict(zip(_distinct([key for key, _ in pairs]), (item for _, item in pairs), strict=True))
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names, those that were there before with their number."""
+    """Return names, those that were there before with their number."""
     seen: Counter[str] = Counter()
     found: list[str] = []
     taken = set(names)
@@ -100,7 +100,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def is_table(text: str) -> bool:
-    """Whether text whose file's name does not say so is a table with tabs and a head."""
+    """Tell whether text is a table with tabs and a head, though its file's name does not say so."""
     first, _, rest = text.partition("\n")
     names = first.split("\t")
     columns = {line.count("\t") for line in rest.splitlines()}

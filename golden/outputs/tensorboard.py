@@ -23,7 +23,7 @@ _SESSION = ("_hparams_/session_start_info", "_hparams_/session_end_info")
 
 
 def read_event_file(raw: bytes) -> tuple[Mapping[str, Any], ...]:
-    """One row per value: tag, step, and the number, or the digest of what is none."""
+    """Return one row per value: tag, step, and the number, or the digest of what is none."""
     rows: list[Mapping[str, Any]] = []
     for message in _records(raw):
         step = 0
@@ -69,7 +69,7 @@ def _value(message: bytes) -> tuple[str, Any]:
 
 
 def _graph(content: bytes) -> str:
-    """The digest of a ``GraphDef``, whose nodes' attributes are a map: in which order is chance."""
+    """Return the digest of a ``GraphDef``, whose nodes' attributes are a map: in which order is chance."""
     parts: list[object] = []
     for number, value in _fields(content):
         if number == _NODE and isinstance(value, bytes):
@@ -86,7 +86,7 @@ def _digest(content: Any) -> str:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: an int, or the bytes of anything else."""
+    """Yield number and value of each field: an int, or the bytes of anything else."""
     place = 0
     while place < len(message):
         key, place = _varint(message, place)

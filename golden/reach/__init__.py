@@ -1,1 +1,1 @@
-"""Which lines of a change a run executes."""
+"""Diff coverage: which lines of a change a run executes."""

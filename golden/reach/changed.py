@@ -1,4 +1,4 @@
-"""Which lines of a change can run, on both sides, and which of them did."""
+"""Lines of a change that can run, on both sides, and those of them that did."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Changed:
     lines: Mapping[str, frozenset[int]]
 
     def ran(self, reached: Reached) -> Changed:
-        """Those of them that ran."""
+        """Return those of them that ran."""
         return Changed(
             {path: lines & reached.files.get(path, frozenset()) for path, lines in self.lines.items()}
         )
@@ -31,14 +31,14 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What two versions of some files have not in common."""
+    """The lines that two versions of some files have not in common."""
 
     before: Changed
     after: Changed
 
 
 def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
-    """The change of some files below two folders; one that is no text on a side counts as empty there."""
+    """Compare files below two folders; one that is no text on a side counts as empty there."""
     before: dict[str, frozenset[int]] = {}
     after: dict[str, frozenset[int]] = {}
     for path in files:
@@ -57,7 +57,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
 
 
 def runnable(code: types.CodeType | None) -> frozenset[int]:
-    """Lines on which code stands; none of a text that is no Python."""
+    """Return lines on which code stands; none of a text that is no Python."""
     found: set[int] = set()
     waiting = [code] if code is not None else []
     while waiting:
@@ -69,7 +69,7 @@ def runnable(code: types.CodeType | None) -> frozenset[int]:
 
 
 def for_types(text: str) -> frozenset[int]:
-    """Lines that only a type checker reads: those below ``if TYPE_CHECKING:`` at the top of a file.
+    """Return lines that only a type checker reads: those below ``if TYPE_CHECKING:`` at the top of a file.
 
     None of a file that binds the name itself.
     """
@@ -92,7 +92,7 @@ def for_types(text: str) -> frozenset[int]:
 
 
 def _names_of_flag(node: ast.stmt) -> Iterator[str]:
-    """What an import makes of `typing.TYPE_CHECKING`."""
+    """Give the names by which an import makes `typing.TYPE_CHECKING` known."""
     if isinstance(node, ast.Import):
         yield from (f"{a.asname or a.name}.{_FLAG}" for a in node.names if a.name in _TYPING)
     elif isinstance(node, ast.ImportFrom) and node.module in _TYPING and not node.level:
@@ -100,7 +100,7 @@ def _names_of_flag(node: ast.stmt) -> Iterator[str]:
 
 
 def compiled(text: str | bytes) -> types.CodeType | None:
-    """The instructions of a file; None for one that is no Python."""
+    """Return the instructions of a file; None for one that is no Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What of a change ran, as data: for verdicts, for reports, for other tools."""
+"""Diff coverage as data: for verdicts, for reports, for other tools."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Lines(_Table):
 
     @property
     def total(self) -> int:
-        """How many changed."""
+        """The number of changed lines that can run."""
         return sum(map(len, self.changed.values()))
 
     @property
     def reached(self) -> int:
-        """How many of them ran."""
+        """The number of them that ran."""
         return sum(map(len, self.ran.values()))
 
     def missed(self) -> Iterator[tuple[str, int, int]]:
-        """Files with the first and last line of each stretch that did not run."""
+        """Yield files with the first and last line of each stretch that did not run."""
         for path, lines in sorted(self.changed.items()):
             ran = frozenset(self.ran.get(path, ()))
             first = last = 0
@@ -74,7 +74,7 @@ class RunEvidence(_Table):
 
 
 class Evidence(_Table):
-    """What the runs execute of a change.
+    """The lines of a change that runs execute.
 
     Attributes:
         format: of this document.
@@ -101,18 +101,18 @@ class Evidence(_Table):
 
     @property
     def total(self) -> int:
-        """How many changed lines can run."""
+        """The number of changed lines that can run."""
         return sum(lines.total for _, lines in self.sides)
 
     @property
     def reached(self) -> int:
-        """How many of them ran."""
+        """The number of them that ran."""
         return sum(lines.reached for _, lines in self.sides)
 
 
 @dataclass(frozen=True, slots=True)
 class RunReached:
-    """What a run executed of the base and of the head; None of one that came to no end."""
+    """The lines that a run executed of the base and of the head; None of one that came to no end."""
 
     name: str
     code: int
@@ -120,7 +120,7 @@ class RunReached:
 
 
 def evidence(base: str, head: str | None, change: Change, runs: Sequence[RunReached]) -> Evidence:
-    """What some runs execute of a change."""
+    """Return the diff coverage of some runs."""
     known = [run.sides for run in runs if run.sides is not None]
     old, new = (together(sides[index] for sides in known) for index in (0, 1))
     return Evidence(
@@ -134,7 +134,7 @@ def evidence(base: str, head: str | None, change: Change, runs: Sequence[RunReac
 
 
 def merged(found: Sequence[Evidence]) -> Evidence:
-    """What the runs of several shards execute of one change. Raises ValueError if they are of several."""
+    """Put the diff coverage of shards together. Raises ValueError if they are of several changes."""
     first = found[0]
     for each in found[1:]:
         if (each.base, each.head, each.after.changed) != (first.base, first.head, first.after.changed):

@@ -23,7 +23,7 @@ class Reached:
 
 
 def asked(files: Sequence[str], root: Path, folder: Path) -> dict[str, Any] | None:
-    """What a run's processes are told to note for some files below ``root``; None for no file."""
+    """Return the order for a run's processes to note lines of files below ``root``; None for no file."""
     if not files:
         return None
     return {"files": [str((root / path).resolve()) for path in files], "folder": str(folder / NOTES)}
@@ -61,7 +61,7 @@ def gather(files: Sequence[str], folder: Path) -> None:
 
 
 def read_reached(folder: Path) -> Reached | None:
-    """What a trace knows of the lines that ran; None if it was not asked."""
+    """Read the lines that ran from a trace; None if it was not asked for them."""
     path = folder / FILE
     if not path.exists():
         return None
@@ -71,7 +71,7 @@ def read_reached(folder: Path) -> Reached | None:
 
 
 def together(found: Iterable[Reached]) -> Reached:
-    """What ran in at least one of some runs; a problem of any is one of all."""
+    """Return the lines that ran in at least one of some runs; a problem of any is one of all."""
     files: dict[str, frozenset[int]] = {}
     problem = ""
     for each in found:

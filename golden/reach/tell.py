@@ -10,7 +10,7 @@ _MOST = 40
 
 
 def headline(found: Evidence) -> str:
-    """How many changed lines ran in at least one of some runs."""
+    """Say how many changed lines ran in at least one of some runs."""
     total, runs = found.total, len(found.runs)
     if not total:
         return "diff coverage: no changed line of Python can run"
@@ -27,7 +27,7 @@ def headline(found: Evidence) -> str:
 
 
 def in_short(found: Evidence) -> list[str]:
-    """The same where there is room for a few words; nothing of a change that has no line of Python."""
+    """Return the same where there is room for a few words; nothing of a change that has no line of Python."""
     if not found.total:
         return []
     if found.problem:
@@ -43,7 +43,7 @@ def missed_lines(found: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def tell(found: Evidence) -> list[str]:
-    """The headline, then the lines that did not run."""
+    """Return the headline, then the lines that did not run."""
     lines = [headline(found)]
     if not found.total or found.problem:
         return lines

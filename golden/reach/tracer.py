@@ -32,7 +32,7 @@ class _Notes:
         self._file: tuple[int, int] | None = None
 
     def number(self, path: str) -> int | None:
-        """Which of the files a path names."""
+        """Return the number of the file that a path names."""
         return self._numbers.get(os.path.realpath(path))
 
     def write(self, text: str) -> None:

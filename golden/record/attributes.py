@@ -40,7 +40,7 @@ class Attributes:
         seen: set[str],
         unread: dict[str, None],
     ) -> dict[str, str]:
-        """Path and text of every attribute; ``unread`` takes the names of those that are too large.
+        """Return path and text of every attribute; ``unread`` takes the names of those that are too large.
 
         Left out are texts that may name folders, and objects of other kinds. Numbers that tell the time are
         among them: they differ between two runs, which is how they are known.
@@ -61,7 +61,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a module told, and the values that it told it of."""
+    """The attributes of a module as text, and the values that it is the text of."""
 
     module: weakref.ref[nn.Module]
     size: int
@@ -70,7 +70,7 @@ class _Known:
     rows: dict[str, str]
 
     def holds(self, module: nn.Module) -> bool:
-        """Whether it would tell the same."""
+        """Tell whether the module would give the same text."""
         table = module.__dict__
         return (
             self.module() is module
@@ -80,7 +80,7 @@ class _Known:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether its values can't change inside."""
+        """True if its values can't change inside."""
         return all(map(_is_fixed, self.values))
 
 
@@ -135,7 +135,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
-    """What is compared of a value, alone in a tuple; None for nothing."""
+    """Return the part of a value that is compared, alone in a tuple; None for nothing."""
     kind = type(value)
     if kind in _NAMES:
         return (str(value),)
@@ -162,7 +162,7 @@ def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
 
 
 def shared(tables: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]]) -> str:
-    """Which names of parameters are one tensor."""
+    """Name the parameters that are one tensor."""
     names: dict[int, list[str]] = {}
     for prefix, params, _ in tables:
         for name, parameter in params.items():

@@ -14,7 +14,7 @@ _POLL_S = 0.2
 
 
 def visible_devices(count: int) -> list[str]:
-    """The names of the devices that this process may use: the caller's, or their numbers."""
+    """Return the names of the devices that this process may use: the caller's, or their numbers."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is None:
         return [str(index) for index in range(count)]

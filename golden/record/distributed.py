@@ -146,7 +146,7 @@ class Collectives:
             return row
 
     def take(self) -> tuple[list[tuple[int, str]], list[Row]]:
-        """Calls that are seen for the first time, and the calls since the last time in order."""
+        """Return calls that are seen for the first time, and the calls since the last time in order."""
         with self._lock:
             fresh, self._fresh = self._fresh, []
             rows, self._rows = self._rows, []
@@ -161,7 +161,7 @@ def _is_source(asked: dict[str, Any]) -> bool:
 
 
 def _text(name: str, asked: dict[str, Any], given: str, filled: str) -> str:
-    """What is asked for, without values: the function, the form of its tensors, whom it is meant for."""
+    """Describe a call without values: the function, the form of its tensors, whom it is meant for."""
     parts = [name]
     tensors = list(_tensors(asked.get(given) if asked.get(given) is not None else asked.get(filled)))
     if tensors:
@@ -188,7 +188,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _digest(value: Any) -> str:
-    """The digest of tensors on the CPU; empty for none, and for those that would have to be waited for."""
+    """Return the digest of tensors on the CPU; empty for none, and for those on other devices."""
     tensors = list(_tensors(value))
     if not tensors or any(tensor.device.type != "cpu" for tensor in tensors):
         return ""
@@ -236,5 +236,5 @@ class Meshes:
         self._found = list(zip(map(str, names), map(int, place), strict=True))
 
     def place(self) -> str:
-        """The coordinates, as ``dp 1, tp 0``; empty without such a mesh."""
+        """Return the coordinates, as ``dp 1, tp 0``; empty without such a mesh."""
         return ", ".join(f"{name} {number}" for name, number in self._found)

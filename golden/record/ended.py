@@ -1,4 +1,4 @@
-"""How each process of a run ended, and which of them is the cause that it failed."""
+"""Ends of the processes of a run, and which of them is the cause that it failed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Frame = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a process ended (None if it was killed, or goes on), and by which error.
+    """The time at which a process ended (None if it was killed, or goes on), and its error.
 
     ``frames`` are file, line and function of the error, the innermost one last.
     """
@@ -38,7 +38,7 @@ class End:
     frames: tuple[Frame, ...] = ()
 
     def text(self, root: Path) -> str:
-        """The error, and the innermost of its lines that is in a tree."""
+        """Return the error, and the innermost of its lines that is in a tree."""
         place = place_of(self.frames, root.resolve())
         return f"{self.error} ({place})" if place else self.error
 
@@ -53,7 +53,7 @@ class Rank:
 
 
 def ranks(folder: Path) -> list[Rank]:
-    """The ranks that a record has, in order; of one that was started again, the last."""
+    """Return the ranks that a record has, in order; of one that was started again, the last."""
     notes = _notes(folder)
     found: dict[int, tuple[float, Rank]] = {}
     for path in folder.glob("process-*/process.json"):
@@ -71,7 +71,7 @@ def ranks(folder: Path) -> list[Rank]:
 
 
 def first(known: list[Rank]) -> Rank | None:
-    """The rank that ended first, as far as that can be told.
+    """Return the rank that ended first, as far as that can be told.
 
     One that only says that another one is gone was not the first, and one that was killed left no note.
     """
@@ -84,7 +84,7 @@ def first(known: list[Rank]) -> Rank | None:
 
 
 def why(folder: Path, process: str, root: Path) -> str:
-    """Why a program failed that was started as a process: its error, else the last line that it printed.
+    """Say why a program failed that was started as a process: its error, else the last line that it printed.
 
     A launcher, and a shell, say nothing of the error: the one process that has one does.
     """
@@ -115,7 +115,7 @@ def _notes(folder: Path) -> dict[str, End]:
 
 
 def place_of(frames: Sequence[Frame], root: Path) -> str | None:
-    """The innermost of some frames that is in the tree."""
+    """Return the innermost of some frames that is in the tree."""
     for file, line, name in reversed(frames):
         path = root / file
         if path.is_relative_to(root) and path.is_file() and not _foreign(path):

@@ -1,4 +1,4 @@
-"""How a process notes its end as it ends, which one that is killed can't.
+"""Notes of processes about their end, made as they end; one that is killed makes none.
 
 Loaded in every Python process of a run, before torch, so it imports nothing of weight.
 """
@@ -23,7 +23,7 @@ def start(out: str) -> None:
 
 
 def name_of_process() -> str:
-    """A name for this process: two machines may give one number twice."""
+    """Return a name for this process: two machines may give one number twice."""
     return f"{os.uname().nodename}-{os.getpid()}"
 
 

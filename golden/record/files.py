@@ -53,7 +53,7 @@ def _first_line(error: ValidationError) -> str:
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above ``start`` that holds run files, else ``start``."""
+    """Return the nearest folder at or above ``start`` that holds run files, else ``start``."""
     for folder in (start, *start.parents):
         if (folder / RUNS_FOLDER).is_dir():
             return folder
@@ -61,12 +61,12 @@ def find_root(start: Path) -> Path:
 
 
 def run_path(name: str, root: Path) -> Path:
-    """The run file of a name."""
+    """Return the run file of a name."""
     return root / RUNS_FOLDER / f"{name}.toml"
 
 
 def find_run(name: str, root: Path) -> Run:
-    """The run called ``name`` in ``root``, its variant for RUN.VARIANT, or the run file at that path."""
+    """Find the run called ``name`` in ``root``, its variant for RUN.VARIANT, or the run file at that path."""
     path = Path(name)
     if path.suffix == ".toml":
         return load_run(path)
@@ -81,7 +81,7 @@ def find_run(name: str, root: Path) -> Run:
 
 
 def find_runs(names: Sequence[str], root: Path) -> list[Run]:
-    """The runs that are named, or all of ``root``; UnusableInput if it has none."""
+    """Return the runs that are named, or all of ``root``; UnusableInput if it has none."""
     runs = [find_run(name, root) for name in names] or [load_run(path) for path in run_files(root)]
     if not runs:
         raise UnusableInput(f"no run files in {root / RUNS_FOLDER}")
@@ -89,7 +89,7 @@ def find_runs(names: Sequence[str], root: Path) -> list[Run]:
 
 
 def run_files(root: Path) -> list[Path]:
-    """All run files of ``root``, sorted; none where it has no folder of them."""
+    """Return all run files of ``root``, sorted; none where it has no folder of them."""
     folder = root / RUNS_FOLDER
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == ".toml")

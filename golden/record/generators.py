@@ -47,7 +47,7 @@ class Generators:
         self._numpy_memory: Callable[[], bytes] = bytes
 
     def digests(self, *, complete: bool = False) -> dict[str, str]:
-        """One digest per generator.
+        """Return one digest per generator.
 
         Unless ``complete``, numpy's cached second half of a pair of normal numbers is left out: asking for it
         costs a hundred times more than reading the generator's memory, and its use shows at the next draw.
@@ -93,7 +93,7 @@ def _reader(address: int) -> Callable[[], bytes]:
 
 
 def _python_memory() -> Callable[[], bytes] | None:
-    """What reads the memory of python's generator; None where it isn't laid out as in CPython."""
+    """Return a reader of the memory of python's generator; None where it isn't laid out as in CPython."""
     header = object.__basicsize__
     if sys.implementation.name != "cpython" or _instance().__class__.__basicsize__ < header + _MT19937_BYTES:
         return None
@@ -103,7 +103,7 @@ def _python_memory() -> Callable[[], bytes] | None:
 
 
 def _plain(state: Any) -> Any:
-    """A generator's state with its arrays as bytes."""
+    """Return a generator's state with its arrays as bytes."""
     if isinstance(state, dict):
         return {key: _plain(value) for key, value in state.items()}
     return state.tobytes() if hasattr(state, "tobytes") else state
@@ -192,7 +192,7 @@ class OwnGenerators:
             self._made.append((kind, place, _reference(generator)))
 
     def rows(self) -> list[Row]:
-        """Kind, place and digest of the state of every one that lives, in the order of their making."""
+        """Return kind, place and digest of state of every one that lives, in the order of their making."""
         self._find_numpy()
         alive = [(kind, place, made, made()) for kind, place, made in self._made]
         self._made = [(kind, place, made) for kind, place, made, found in alive if found is not None]
@@ -237,7 +237,7 @@ def _text_digest(state: Any) -> str:
 
 
 def _listening(kind: Any, made: Callable[[Any, bool], None], module: str) -> Any:
-    """A class that makes objects of ``kind`` and says so; of it are all objects of ``kind``.
+    """Return a class that makes objects of ``kind`` and says so; of it are all objects of ``kind``.
 
     It takes the place of ``kind`` in ``module``, where what is pickled finds it by its name.
     """
@@ -274,7 +274,7 @@ def _is_seeded(args: Any, kwargs: Any) -> bool:
 
 
 def other_threads() -> bool:
-    """Whether threads of the program run beside the main one: they may draw at any time."""
+    """Tell whether threads of the program run beside the main one: they may draw at any time."""
     return any(True for _ in _program_threads())
 
 

@@ -31,13 +31,13 @@ def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def uncommitted(root: Path) -> int:
-    """How many files of the working tree differ from its commit."""
+    """Count the files of the working tree that differ from its commit."""
     status = _git(root, "status", "--porcelain", "--", ".")
     return len(status.stdout.splitlines())
 
 
 def top_of(root: Path) -> Path | None:
-    """The top folder of the repository that holds ``root``; None where git knows of none."""
+    """Return the top folder of the repository that holds ``root``; None where git knows of none."""
     try:
         found = _git(root, "rev-parse", "--show-toplevel")
     except UnusableInput:
@@ -46,13 +46,13 @@ def top_of(root: Path) -> Path | None:
 
 
 def ignored_below(root: Path) -> list[str]:
-    """Files and folders at the top of ``root`` that git ignores, but for bytecode and hidden ones."""
+    """Return files and folders at the top of ``root`` that git ignores, but for bytecode and hidden ones."""
     names = {name.split("/")[0] for name in _listed(root, *_IGNORED) if not name.startswith(".")}
     return sorted(names - {_BYTECODE})
 
 
 def commit_of(root: Path, ref: str) -> str:
-    """The commit that ``ref`` names. Raises `UnusableInput` if there is none."""
+    """Return the commit that ``ref`` names. Raises `UnusableInput` if there is none."""
     if _git(root, "rev-parse", "--show-prefix").returncode != 0:
         raise UnusableInput(f"{root} is not in a git repository, so it has no version {ref}")
     commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
@@ -64,7 +64,7 @@ def commit_of(root: Path, ref: str) -> str:
 
 
 def changed_python(root: Path, base: str, head: str | None) -> list[str]:
-    """Python files below ``root`` that differ between a ref and another one, or the working tree."""
+    """Return Python files below ``root`` that differ between a ref and another one, or the working tree."""
     against = [commit_of(root, ref) for ref in (base, head) if ref is not None]
     listed = _git(
         root, "diff", "--no-renames", "--name-only", "-z", "--relative", *against, "--", "."
@@ -75,7 +75,7 @@ def changed_python(root: Path, base: str, head: str | None) -> list[str]:
 
 
 def files_of(root: Path, *, untracked: bool = True) -> list[str] | None:
-    """The files below ``root`` that git keeps or would keep, with submodules; None where it knows none.
+    """Return the files below ``root`` that git keeps or would keep, with submodules; None without git.
 
     Without ``untracked`` those alone that it keeps.
     """
@@ -91,7 +91,7 @@ def files_of(root: Path, *, untracked: bool = True) -> list[str] | None:
 
 
 def untracked(root: Path) -> list[str]:
-    """The files below ``root`` that git neither keeps nor ignores, but for Python's: those are a change."""
+    """List files below ``root`` that git neither keeps nor ignores, but Python's: those are a change."""
     return [name for name in _listed(root, *_NEW) if not name.endswith(".py")]
 
 
@@ -104,7 +104,7 @@ def _listed(root: Path, *which: str, below: str = ".") -> list[str]:
 
 @contextlib.contextmanager
 def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]:
-    """The version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""
+    """Give the version ``ref`` of the repository that holds ``root``, at the folder matching ``root``."""
     commit = commit_of(root, ref)
     inside = _git(root, "rev-parse", "--show-prefix")
     with tempfile.TemporaryDirectory(prefix="golden-tree-") as scratch:

@@ -54,7 +54,7 @@ class Handmade:
 
 
 def leaves(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors that a backward pass would accumulate gradients in, in the order of the graph."""
+    """Return the tensors that a backward pass would accumulate gradients in, in the order of the graph."""
     found: list[torch.Tensor] = []
     seen: set[Any] = set()
     stack: list[Any] = [tensor.grad_fn for tensor in reversed(tensors)]

@@ -1,4 +1,4 @@
-"""What a process holds at its end beside tensors: settings of optimizers, and each of the other kinds."""
+"""State of a process at its end beside tensors: settings of optimizers, and each of the other kinds."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class Held:
         return params
 
     def facts(self) -> dict[str, Any]:
-        """All of it: the settings of optimizers by number, and what each kind holds by title."""
+        """Return all of it: the settings of optimizers by number, and what each kind holds by title."""
         taken = {title: fields for kind in self._kinds for title, fields in kind.take(self._unstable)}
         return {"optimizers": self._optimizers, "kinds": taken}

@@ -1,4 +1,4 @@
-"""Which tensors belong to one optimizer, in a fixed order, with their names."""
+"""Tensors of one optimizer, in a fixed order, with their names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_STATE: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class EnvRule:
-    """How to tell an environment from a model: the k-th module of a class belongs to env k mod count.
+    """The rule that tells environments from models: the k-th module of a class is that of env k mod count.
 
     The first ``skip`` ones belong to none.
     """
@@ -30,7 +30,7 @@ class EnvRule:
     skip: int = 0
 
     def env(self, place: Place, registry: ModuleRegistry) -> int | None:
-        """The environment of a tensor at ``place``; None for a tensor of no environment."""
+        """Return the environment of a tensor at ``place``; None for a tensor of no environment."""
         for module in place.chain:
             if type(module).__name__ == self.module:
                 index = registry.creation_index(module) - self.skip
@@ -53,12 +53,12 @@ class Names(NamedTuple):
     buffers: tuple[tuple[weakref.ref[nn.Module], str, str], ...]
 
     def buffer_values(self) -> list[torch.Tensor | None]:
-        """The buffers as they are now."""
+        """Return the buffers as they are now."""
         return [m._buffers.get(name) if (m := module()) else None for module, name, _ in self.buffers]
 
 
 def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: EnvRule | None) -> Names:
-    """Names of the parameters of one optimizer and of the buffers of the models they belong to."""
+    """Return names of the parameters of one optimizer and of the buffers of the models they belong to."""
     places = [registry.place(parameter) for parameter in params]
     roots = list({id(p.root): p.root for p in places if p is not None}.values())
     labels = {id(r): registry.label(r) for r in roots}
@@ -96,7 +96,7 @@ def _modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 
 def parameters(optimizer: Optimizer) -> list[torch.Tensor]:
-    """All parameters of an optimizer in group order."""
+    """Return all parameters of an optimizer in group order."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
@@ -105,7 +105,7 @@ def gather(
     state: Mapping[torch.Tensor, Mapping[str, Any]],
     buffers: list[torch.Tensor | None],
 ) -> list[Any]:
-    """Buffers, gradients, parameters and optimizer state as they are now; absent ones are None."""
+    """Return buffers, gradients, parameters and optimizer state as they are now; absent ones are None."""
     return [
         *buffers,
         *[parameter.grad for parameter in params],
@@ -124,7 +124,7 @@ def _values(found: list[Any]) -> list[Any]:
 
 
 def _inside(name: str, value: Any) -> list[tuple[str, Any]]:
-    """A value under its name; where it is a collection that holds a tensor, all that is in it by path."""
+    """Return a value under its name; of a collection that holds a tensor, all that is in it by path."""
     if type(value) not in _BAGS:
         return [(name, value)]
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -138,7 +138,7 @@ def _inside(name: str, value: Any) -> list[tuple[str, Any]]:
 def _states(
     params: list[torch.Tensor], state: Mapping[torch.Tensor, Mapping[str, Any]]
 ) -> Iterable[Mapping[str, Any]]:
-    """What an optimizer keeps for each of its parameters, in their order."""
+    """Return the state that an optimizer keeps for each of its parameters, in their order."""
     # Looking up a tensor calls Python code; most optimizers fill their state in the order of parameters.
     if len(state) == len(params) and all(map(operator.is_, state, params)):
         return state.values()
@@ -148,7 +148,7 @@ def _states(
 def titles(
     params: list[torch.Tensor], state: Mapping[torch.Tensor, Mapping[str, Any]], names: Names
 ) -> list[tuple[str, str]]:
-    """Kind and name of every entry of `gather`."""
+    """Return kind and name of every entry of `gather`."""
     return [
         *[("buffers", name) for _, _, name in names.buffers],
         *[("grads", name) for name in names.params],
@@ -175,7 +175,7 @@ class Settings:
         self._text: dict[str, str] = {}
 
     def text(self, optimizer: Optimizer) -> dict[str, str]:
-        """Every setting by name; the same dictionary as before where nothing changed."""
+        """Return every setting by name; the same dictionary as before where nothing changed."""
         groups = optimizer.param_groups
         keys = [key for group in groups for key in group]
         values = [value for group in groups for value in group.values()]

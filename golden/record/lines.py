@@ -109,12 +109,12 @@ class _Words:
         self._known: dict[tuple[int, int], tuple[weakref.ref[torch.Tensor], str]] = {}
 
     def values(self, frame: FrameType) -> dict[str, str]:
-        """What a frame sees by name: plain values and tensors, its own and those that its objects hold."""
+        """Return the values that a frame sees, by name: plain values and tensors, also of its objects."""
         pairs = [(name, value) for name, value in list(frame.f_locals.items()) if not name.startswith("__")]
         return {name: text for name, value in pairs if (text := self.text(value, 2))}
 
     def text(self, value: Any, depth: int) -> str:
-        """One value; empty for one that holds nothing of the kind."""
+        """Return one value; empty for one that holds nothing of the kind."""
         kind = type(value)
         if kind in _PLAIN:
             return repr(value)[:_LONGEST]

@@ -25,11 +25,11 @@ class Program:
     begun: float = field(default_factory=time.monotonic)
 
     def seconds(self) -> float:
-        """How long it has run."""
+        """Return how long it has run."""
         return time.monotonic() - self.begun
 
     def steps(self) -> int:
-        """How many optimizer steps its busiest process has taken."""
+        """Count the optimizer steps that its busiest process has taken."""
         # The record may be gone by now.
         with contextlib.suppress(OSError):
             return count_steps(self.folder)
@@ -56,13 +56,13 @@ def registered(process: subprocess.Popen[bytes], program: Program) -> Iterator[N
 
 
 def programs() -> list[Program]:
-    """What runs now."""
+    """Return the programs that run now."""
     with _lock:
         return list(_live.values())
 
 
 def count_steps(folder: Path) -> int:
-    """How many optimizer steps the record of a run has, of the process with the most."""
+    """Count the optimizer steps in the record of a run, of the process with the most."""
     counts = [path.read_text().count('{"step":') for path in folder.glob("process-*/steps.jsonl")]
     return max(counts, default=0)
 
@@ -77,7 +77,7 @@ def stop_all() -> None:
 
 
 def stopping() -> bool:
-    """Whether all programs are being ended."""
+    """Tell whether all programs are being ended."""
     return _stopped.is_set()
 
 

@@ -31,7 +31,7 @@ _Tables = list[tuple[str, dict[str, Any], dict[str, Any]]]
 
 
 class _Followed:
-    """What is known about one root."""
+    """The state of one root at the look before."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -156,7 +156,7 @@ class Living:
                 yield "", f"({type(error).__name__})"
 
     def _digests(self, followed: _Followed) -> dict[str, Any]:
-        """The form and the digests of what a root's tables hold now; empty for none."""
+        """Return the form and the digests of what a root's tables hold now; empty for none."""
         names: list[tuple[str, str]] = []
         entries: list[torch.Tensor] = []
         # Buffers first, as a plan has them.

@@ -19,7 +19,7 @@ _TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "F
 
 
 class Place(NamedTuple):
-    """Where a tensor lives: its outermost module, the dotted name below it, and the modules on the way."""
+    """The place of a tensor: its outermost module, the dotted name below it, and the modules on the way."""
 
     root: nn.Module
     name: str
@@ -32,7 +32,7 @@ class _WeakPlace(NamedTuple):
     chain: tuple[weakref.ref[nn.Module], ...]
 
     def strong(self, parameter: torch.Tensor) -> Place | None:
-        """The place, if it still holds the parameter."""
+        """Return the place, if it still holds the parameter."""
         root, chain = self.root(), [reference() for reference in self.chain]
         modules = tuple(module for module in chain if module is not None)
         if root is None or len(modules) < len(chain):
@@ -103,7 +103,7 @@ class ModuleRegistry:
             self._versions.update(roots)
 
     def version(self, roots: Sequence[int] | None) -> list[int]:
-        """Another one as soon as a name below these outermost modules may be another; below any for None."""
+        """Return a version that changes when a name below these outermost modules may; below any for None."""
         if roots is None:
             return [self._version]
         return [self._rootless, *[self._versions[root] for root in roots]]
@@ -121,12 +121,12 @@ class ModuleRegistry:
         self._count[name] += 1
 
     def creation_index(self, module: nn.Module) -> int:
-        """How many modules of its class were created before it."""
+        """Count the modules of its class that were created before it."""
         self.note(module)
         return self._created[id(module)]
 
     def roots(self) -> list[nn.Module]:
-        """Every module alive that no other one holds, in order of creation; wrappers are looked through."""
+        """Return every living module that no other one holds, in order of creation, without wrappers."""
         if self._outermost_for == self._registrations:
             found = [module for reference in self._outermost if (module := reference()) is not None]
             # What a module that is gone held may be an outermost one now.
@@ -138,11 +138,11 @@ class ModuleRegistry:
         return found
 
     def label(self, root: nn.Module) -> str:
-        """What a root is called: its class, and its number among those of the class."""
+        """Return the name of a root: its class, and its number among those of the class."""
         return f"{type(root).__name__}#{self.creation_index(root)}"
 
     def place(self, parameter: torch.Tensor) -> Place | None:
-        """Where a parameter lives, or None if no module holds it."""
+        """Return the place of a parameter, or None if no module holds it."""
         if self._places_version == self._version:
             known = self._places.get(id(parameter))
             found = known.strong(parameter) if known is not None else None
@@ -204,7 +204,7 @@ def _outermost(modules: list[nn.Module]) -> list[nn.Module]:
 
 
 def walk(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Every module below and with a root, once, with what the names of its tensors begin with."""
+    """Yield every module below and with a root, once, with what the names of its tensors begin with."""
     stack: list[tuple[str, nn.Module]] = [("", root)]
     seen: set[int] = set()
     while stack:

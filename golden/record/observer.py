@@ -49,7 +49,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Watched:
-    """What is known about one optimizer."""
+    """The state of one optimizer at the step before."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -217,7 +217,7 @@ class Observer:
             self._flushed = True
 
     def _take_written(self) -> dict[str, Any]:
-        """Lines of every event file, at each backward pass since the last step and now."""
+        """Return lines of every event file, at each backward pass since the last step and now."""
         if self._event_lines is None:
             return {}
         if self._number():
@@ -327,14 +327,14 @@ class Observer:
         ]
 
     def _take_reads(self) -> dict[str, Any]:
-        """Counts and values of reads by place since the last step of this thread."""
+        """Return counts and values of reads by place since the last step of this thread."""
         fresh, counts, values = self._reads.take()
         for number, (file, line, function, read) in fresh:
             self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
         return {"reads": counts, "values": values}
 
     def _take_collectives(self) -> dict[str, Any]:
-        """What was asked of other processes since the last step; nothing where nothing was."""
+        """Return the collective calls since the last step; nothing where there are none."""
         fresh, rows = self._collectives.take()
         for number, text in fresh:
             self._write({"call": number, "text": text})
@@ -447,16 +447,16 @@ class Observer:
         self._lines.close()
 
     def _rank(self) -> str | None:
-        """What it is in the first group that it joined, else what its launcher or the program itself says."""
+        """Return its rank in the first group that it joined, else the one that its launcher or itself set."""
         return self._joined_as if self._joined_as is not None else os.environ.get("RANK")
 
     def _number(self) -> int:
-        """The rank of the process; 0 if it has none."""
+        """Return the rank of the process; 0 if it has none."""
         rank = self._rank()
         return int(rank) if rank and rank.isdigit() else 0
 
     def _is_first(self) -> bool:
-        """Whether of the processes that took steps this is the first: its kernels are those of the run."""
+        """Tell whether it is the first of the processes that took steps: its canary is that of the run."""
         if not self._steps:
             return False
         mine = self._number()

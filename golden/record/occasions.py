@@ -1,4 +1,4 @@
-"""When to look at everything that lives: after optimizer steps, at ends of epochs, when a file is written.
+"""Occasions to look at everything that lives: steps, ends of epochs, files that are written.
 
 Each kind of occasion is taken at first every time, then ever less often: 8 times for each doubling of its
 number (4 for steps, which show what they step themselves), so that a long run costs no more of its time than
@@ -23,7 +23,7 @@ from .replace import put
 
 
 def is_due(number: int, often: int = 3) -> bool:
-    """Whether to look at the occasion with this number, from 0: 2 ** ``often`` times for each doubling."""
+    """Tell whether to look at the occasion with this number, from 0: 2 ** ``often`` times a doubling."""
     return not number >> (often + 1) or not number & ((1 << (number.bit_length() - often - 1)) - 1)
 
 

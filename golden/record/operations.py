@@ -106,7 +106,7 @@ def _text(value: Any) -> str:
 
 
 def _place() -> str | None:
-    """Where the program asked for an operation; None for what it receives of another process."""
+    """Return the line that asked for an operation; None for what comes from another process."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         path = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""How to digest the tensors of one optimizer in one pass, worked out once while they keep their form."""
+"""A plan to digest the tensors of one optimizer in one pass, made once while they keep their form."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Plan:
         return found
 
     def dense(self, entries: list[Any]) -> list[torch.Tensor]:
-        """The tensors among entries of the form that this plan is for, in order, as dense ones."""
+        """Return the tensors among entries of the form that this plan is for, in order, as dense ones."""
         chosen = [entries[i] for i in self._positions]
         return [part for tensor in chosen for part in plain(tensor)] if self._special else chosen
 
@@ -94,7 +94,7 @@ class Plan:
         return tensors if all(has_memory(tensors[i]) for i in self._there) else None
 
     def extras(self, entries: list[Any]) -> dict[str, str]:
-        """The optimizer state that isn't a tensor, as text."""
+        """Return the optimizer state that isn't a tensor, as text."""
         return {f"state {title}": _text(entries[i]) for i, title in self._extras}
 
     def begin(self, tensors: list[torch.Tensor]) -> None:
@@ -127,7 +127,7 @@ class Plan:
         return b"".join([found[index] for index in range(len(tensors))])
 
     def titled(self, tensors: list[torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The tensors under the names that a saved state uses."""
+        """Return the tensors under the names that a saved state uses."""
         remaining = iter(tensors)
         return {
             f"{kind}/{index}/{name}": next(remaining)
@@ -149,7 +149,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def _text(value: Any) -> str:
-    """A value that is no tensor; an array in full, an object without its address."""
+    """Return a value that is no tensor; an array in full, an object without its address."""
     if hasattr(value, "tobytes") and hasattr(value, "dtype"):
         return f"{value.dtype}{list(value.shape)} {xxhash.xxh3_128_hexdigest(value.tobytes())}"
     return _ADDRESS.sub("", repr(value))

@@ -34,7 +34,7 @@ class Stopped(Exception):
 
 
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
-    """The argv of a run, placeholders replaced, `python` being this interpreter."""
+    """Return the argv of a run, placeholders replaced, `python` being this interpreter."""
     places = {
         "out": str(out),
         "seed": str(run.seed),
@@ -86,7 +86,7 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
 
 
 def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
-    """A value of a run file with its placeholders replaced. Raises `UnusableInput` for an unknown one."""
+    """Fill in the placeholders of a value of a run file. Raises `UnusableInput` for an unknown one."""
     if isinstance(value, dict):
         return {key: _filled(item, places, run) for key, item in value.items()}
     if isinstance(value, list):
@@ -115,7 +115,7 @@ def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
 
 
 def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str, str]:
-    """The environment variables of the process: determinism settings, module path, observer."""
+    """Return the environment variables of the process: determinism settings, module path, observer."""
     variables = dict(os.environ)
     for name, value in profile_variables(run.profile, seed=run.seed).items():
         if value is None:
@@ -224,18 +224,18 @@ def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def _reached(folder: Path, observed: bool) -> str:
-    """How far it came that was stopped, where that is known."""
+    """Say how far a stopped run came, where that is known."""
     return f" {_how_far(folder, *_ranks(folder))}" if observed else ""
 
 
 def _ranks(folder: Path) -> tuple[list[Rank], Rank | None]:
-    """The ranks of a run, and of several the one that ended first."""
+    """Return the ranks of a run, and of several the one that ended first."""
     known = ranks(folder)
     return known, first(known) if len(known) > 1 else None
 
 
 def _how_far(folder: Path, known: Sequence[Rank], ended: Rank | None) -> str:
-    """How far it came, every rank; of the one that ended first, that it did."""
+    """Say how far every rank came, and which one ended first."""
     if len(known) > 1 and any(rank.steps for rank in known):
         mark = {ended.number: " (which ended first)"} if ended is not None else {}
         return "after " + ", ".join(
@@ -246,7 +246,7 @@ def _how_far(folder: Path, known: Sequence[Rank], ended: Rank | None) -> str:
 
 
 def _said(ended: Rank, known: Sequence[Rank], root: Path) -> str:
-    """Why it failed: what the rank said that ended first, for the others only say that it is gone."""
+    """Say why it failed, by the rank that ended first: the others only say that it is gone."""
     if ended.end.error:
         return f"rank {ended.number}: {ended.end.text(root)}"
     other = next((f"then rank {rank.number}: {rank.end.error}" for rank in known if rank.end.error), "")

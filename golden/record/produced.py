@@ -1,4 +1,4 @@
-"""What a run printed and wrote, gathered when it has ended."""
+"""Printed lines and written files of a run, gathered when it has ended."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Declared:
         self.wrote: Set[Path] = frozenset()
 
     def written(self) -> Iterator[tuple[str, Path]]:
-        """Those that were written since, under their names in the tree."""
+        """Yield those that were written since, under their names in the tree."""
         stamps = dict(self._stamps())
         if self._everything:
             inside = (path for path in self.wrote if path.is_relative_to(self._root))
@@ -54,7 +54,7 @@ class Declared:
                 yield path.relative_to(self._root).as_posix(), path
 
     def unmatched(self) -> dict[str, str]:
-        """The patterns that match no written file, with the files that may have been meant."""
+        """Return the patterns that match no written file, with the files that may have been meant."""
         written = {path for _, path in self.written()}
         inside = [path.relative_to(self._root) for path in self.wrote if path.is_relative_to(self._root)]
         below = sorted(path.as_posix() for path in inside)
@@ -78,7 +78,7 @@ class Declared:
 
 
 def _below(root: Path) -> Iterator[Path]:
-    """All files of a tree, but for those of environments, caches and hidden folders."""
+    """Yield all files of a tree, but for those of environments, caches and hidden folders."""
     for folder, inner, names in os.walk(root):
         if "pyvenv.cfg" in names:
             inner.clear()
@@ -88,7 +88,7 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> list[str]:
-    """Files that the program wrote and nothing compares, each with what to do about it."""
+    """Return files that the program wrote and nothing compares, each with what to do about it."""
     compared = {path for _, path in declared.written()}
     events = set(matching(outputs, run.events.files)) if run.events else set()
     left = sorted(
@@ -129,7 +129,7 @@ def gather(
     seen: set[str],
     left_out: list[str],
 ) -> list[Output]:
-    """Everything that the run printed and wrote, but for its events and what it says to leave out.
+    """Return everything that the run printed and wrote, but for its events and what it says to leave out.
 
     Patterns of unstable fields that matched are added to ``seen``, words for what was masked to ``left_out``.
     """
@@ -157,7 +157,7 @@ def gather(
 
 
 def masks(run: Run, *, root: Path, outputs: Path) -> Masks:
-    """What of the outputs of a run can't repeat."""
+    """Return the masks for the outputs of a run."""
     places = {str(outputs): "{out}", str(root): "{root}"}
     # A tree is called the same wherever in it the command is given.
     if not Path.cwd().is_relative_to(root):

@@ -28,7 +28,7 @@ _PORTABLE = {
 
 
 def profile_variables(profile: Profile, *, seed: int) -> dict[str, str | None]:
-    """Environment variables of a profile; None means that a variable must not be set."""
+    """Return environment variables of a profile; None means that a variable must not be set."""
     variables: dict[str, str | None] = {**_ALWAYS, "PYTHONHASHSEED": str(seed % 2**32)}
     variables.update(dict.fromkeys(_THREAD_COUNTS, "1"))
     variables.update(_PORTABLE if profile == "portable" else dict.fromkeys(_PORTABLE))

@@ -21,7 +21,7 @@ _TIMEOUT = 86400.0
 
 
 def run_of(command: Sequence[str], *, root: Path, data: Path | None = None) -> Run:
-    """A run of a command as it is typed in ``root``: seed 0, and everything that it writes is compared.
+    """Make a run of a command typed in ``root``: seed 0, and everything that it writes is compared.
 
     ``data`` is what the program reads and git does not keep. Raises `UnusableInput`.
     """
@@ -48,7 +48,7 @@ def run_of(command: Sequence[str], *, root: Path, data: Path | None = None) -> R
 
 
 def renamed(run: Run, name: str) -> Run:
-    """The run under another name. Raises `UnusableInput` if that is none for a run."""
+    """Return the run under another name. Raises `UnusableInput` if that is none for a run."""
     try:
         return Run.model_validate({**run.model_dump(), "name": name})
     except ValidationError:
@@ -84,12 +84,12 @@ def write_run_file(run: Run, root: Path) -> Path:
 
 
 def _literal(part: str) -> str:
-    """An argument in the spelling of run files, where braces around other words are doubled."""
+    """Return an argument in the spelling of run files, where braces around other words are doubled."""
     return re.sub(r"\{([A-Za-z_]\w*)\}", lambda m: m[0] if m[1] in _PLACES else f"{{{m[0]}}}", part)
 
 
 def _name(command: Sequence[str]) -> str:
-    """A name for the run: that of the script, or of the program."""
+    """Return a name for the run: that of the script, or of the program."""
     scripts = [part for part in command if part.endswith(".py")]
     modules = [after for before, after in pairwise(command) if before == "-m"]
     word = Path(scripts[0]).stem if scripts else modules[0] if modules else Path(command[0]).name

@@ -46,7 +46,7 @@ _KEPT_AT_MOST, _TOLD_AT_MOST = 1024, 4
 
 
 class _Local(threading.local):
-    """What one thread has read since it was last asked."""
+    """The reads of one thread since it was last asked."""
 
     def __init__(self) -> None:
         self.counts: dict[Key, int] = {}
@@ -138,7 +138,7 @@ class ReadCounter:
         return read
 
     def _keeper(self, shown: str) -> Any:
-        """What keeps a value that was read, if anything is to."""
+        """Return the function that keeps a value that was read; None if none is to be kept."""
         local, of_memory = self._local, shown in _OF_MEMORY
         if of_memory and not self._with_memory:
             return None
@@ -226,14 +226,14 @@ class ReadCounter:
 
 
 def _told(values: list[Any]) -> str:
-    """A few numbers as they are, else a digest."""
+    """Return a few numbers as they are, else a digest."""
     if len(values) <= _TOLD_AT_MOST and all(isinstance(v, (int, float, complex)) for v in values):
         return ", ".join(map(repr, values))
     return f"{len(values)} values {_digest(values)}" if len(values) > 1 else _digest(values[0])
 
 
 def _digest(value: Any) -> str:
-    """The digest of what a read gave: a number, text, a list, an array or a tensor; exact to the bit."""
+    """Digest what a read gave: a number, text, a list, an array or a tensor; exact to the bit."""
     if isinstance(value, torch.Tensor):
         with unseen():
             if value.device.type != "cpu" or value.layout is not torch.strided:
@@ -252,7 +252,7 @@ def _digest(value: Any) -> str:
 
 
 def place_of(frame: FrameType | None) -> str:
-    """The file, line and function of the nearest frame that is the program's own; empty if there is none."""
+    """Return file, line and function of the nearest frame of the program's own; empty if there is none."""
     here = Path.cwd()
     while frame is not None:
         code = frame.f_code
@@ -276,7 +276,7 @@ def place_in_tree(frame: FrameType) -> str:
 
 
 def is_program(frame: FrameType) -> bool:
-    """Whether a frame is the program's own, or of a package that trains for it."""
+    """Tell whether a frame is the program's own, or of a package that trains for it."""
     return _kind_of(frame.f_code.co_filename) == _PROGRAM
 
 

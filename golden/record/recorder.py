@@ -188,7 +188,7 @@ def _record(
 
 
 def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
-    """What the observer of a run is told."""
+    """Return the settings of the observer of a run."""
     env = run.env
     return {
         **settings(run, folder),
@@ -219,7 +219,7 @@ def _check_comparable(run: Run, *, steps: bool, rows: bool) -> None:
 
 
 def _unstable(run: Run) -> list[str]:
-    """The patterns of all fields that can't repeat."""
+    """Return the patterns of all fields that can't repeat."""
     return [*run.outputs.unstable, *(run.events.unstable if run.events else ())]
 
 
@@ -247,7 +247,7 @@ def _fingerprint(process: Path) -> dict[str, str]:
 
 
 def settings(run: Run, out: Path) -> dict[str, Any]:
-    """What the process has to know before it observes anything."""
+    """Return the settings that a process needs before it observes anything."""
     return {
         "out": str(out),
         "seed": run.seed,
@@ -263,7 +263,7 @@ def _readable(part: str, outputs: Path, root: Path) -> str:
 
 
 def _events(run: Run, outputs: Path, seen: set[str]) -> tuple[list[Event], dict[str, int]]:
-    """All events in order, and the first one of each file."""
+    """Return all events in order, and the first one of each file."""
     if run.events is None:
         return [], {}
     files = sorted(set(matching(outputs, run.events.files)))

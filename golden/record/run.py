@@ -45,7 +45,7 @@ Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs",
 
 
 class Events(_Table):
-    """Where a run writes telemetry events.
+    """The files of telemetry events.
 
     Attributes:
         files: JSON-lines files in its {out} folder, as a glob.
@@ -59,7 +59,7 @@ class Events(_Table):
 
 
 class Outputs(_Table):
-    """What of the things that a run prints and writes is compared.
+    """The printed lines and written files that are compared.
 
     Attributes:
         files: files beside those in {out}, as globs in the repository, `runs/**` for all below `runs`: those
@@ -79,7 +79,7 @@ class Outputs(_Table):
 
     @property
     def everything(self) -> bool:
-        """Whether all that the run writes in the repository is compared."""
+        """True if all that the run writes in the repository is compared."""
         return EVERYTHING in self.files
 
     @field_validator("mask")
@@ -94,7 +94,7 @@ class Outputs(_Table):
 
 
 class Everywhere(_Table):
-    """What holds on every machine, beside the shapes of models.
+    """The part of a golden that holds on every machine, beside the shapes of models.
 
     Attributes:
         events: whether the number and order of events and of optimizer steps do.
@@ -119,7 +119,7 @@ class Data(_Table):
 
 
 class Env(_Table):
-    """How to recognise an environment: by a field of its events, and by its model.
+    """The marks of an environment: a field of its events, and its model.
 
     Attributes:
         field: the field of an event that holds the env's number.
@@ -142,7 +142,7 @@ class Env(_Table):
 
 
 class Observe(_Table):
-    """What must have been seen, and what of it counts.
+    """The things that must have been seen, and those that count.
 
     Attributes:
         steps: whether a run without an optimizer step is an error.
@@ -159,7 +159,7 @@ class Observe(_Table):
 
 
 class EnvChange(_Table):
-    """What of ``[env]`` is otherwise in a variant.
+    """The differences of a variant in ``[env]``.
 
     Attributes:
         count: how many envs there are.
@@ -171,7 +171,7 @@ class EnvChange(_Table):
 
 
 class Variant(_Table):
-    """What a variant of a run does otherwise.
+    """The differences of a variant from its run.
 
     Attributes:
         command: instead of the run's.
@@ -320,23 +320,23 @@ class Run(_Table):
 
     @property
     def first(self) -> Run | None:
-        """What runs before it, in the same {out}, without being observed."""
+        """The run before it, in the same {out}, which is not observed."""
         return self._first
 
     @property
     def recordings(self) -> int:
-        """How many recordings it takes to judge the run and its properties."""
+        """The number of recordings that it takes to judge the run and its properties."""
         return 1 + len({name for same in self.same.values() for name in same.variants})
 
     def data_folder(self, given: Path | None = None) -> Path | None:
-        """The folder named on the command line, else the one that the run's environment variable names."""
+        """Return the folder from the command line, else the one that the environment variable names."""
         if given is None and self.data is not None and self.data.variable:
             named = os.environ.get(self.data.variable)
             return Path(named) if named else None
         return given
 
     def on(self, device: str) -> Run:
-        """The run on another device; `UnusableInput` if its command line doesn't say which one it is on."""
+        """Move the run to another device; `UnusableInput` if its command line doesn't name its device."""
         if not self.moves:
             raise UnusableInput(f"run {self.name} can't go to {device}: its command has no {{device}}")
         try:
@@ -350,11 +350,11 @@ class Run(_Table):
 
     @property
     def moves(self) -> bool:
-        """Whether the command line says which device it is on."""
+        """True if the command line says which device it is on."""
         return "{device}" in json.dumps([self.command, self.args])
 
     def definition(self) -> str:
-        """A digest of all that decides the bits of the run; the device is told by the fingerprint."""
+        """Return a digest of all that decides the bits of the run; the device is told by the fingerprint."""
         undeciding: Any = {**dict.fromkeys(_UNDECIDING, True), "tolerance": {"__all__": {"reason"}}}
         undeciding["observe"] = {"digests"}
         deciding = self.model_dump(exclude=undeciding, exclude_defaults=True, mode="json")
@@ -363,7 +363,7 @@ class Run(_Table):
         return xxhash.xxh3_64_hexdigest(json.dumps(deciding, sort_keys=True).encode())
 
     def variant(self, name: str) -> Run:
-        """The run as its variant ``name``, called RUN.NAME."""
+        """Return the run as its variant ``name``, called RUN.NAME."""
         if name not in self.variants:
             known = ", ".join(self.variants) or "none"
             raise UnusableInput(f"run {self.name} has no variant called {name} (there: {known})")

@@ -38,7 +38,7 @@ _ALIGNMENT = 8
 
 
 def writable(tensors: Mapping[str, torch.Tensor]) -> bool:
-    """Whether the format has a name for every dtype among them."""
+    """Tell whether the format has a name for every dtype among them."""
     return all(tensor.dtype in _CODES for tensor in tensors.values())
 
 

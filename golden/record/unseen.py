@@ -1,4 +1,4 @@
-"""What the observer computes is not the program's: no mode that the program has entered is told of it."""
+"""A context for the observer's own computations, of which no mode of the program is told."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _Stamps = dict[Path, tuple[int, int]]
 
 @contextlib.contextmanager
 def own_tree(run: Run, root: Path, beside: Path | None = None) -> Iterator[Path]:
-    """The folder to run in: a copy where every file of the tree is compared and git knows which there are.
+    """Give the folder to run in: a copy where all files of a git repository are compared.
 
     The copy holds what git keeps or would keep, and links to what ``[data] paths`` names. That of another
     version also holds what lies ``beside`` its files in the working tree, so that no side alone finds it.
@@ -59,7 +59,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def not_copied(run: Run, root: Path) -> str:
-    """Advice on a program that misses a file which git ignores; empty where that can't be why."""
+    """Return advice on a program that misses a file which git ignores; empty where that can't be why."""
     top = top_of(root) if run.outputs.everything else None
     ignored = ignored_below(root) if top is not None else []
     if not ignored:
@@ -80,7 +80,7 @@ class Tree:
         self._before = _stamps(root)
 
     def check(self, run: str, written: Set[Path]) -> str:
-        """A digest of the tree; `UnusableInput` if a file changed that the program did not write itself."""
+        """Digest the tree; `UnusableInput` if a file changed that the program did not write itself."""
         now = _stamps(self._root)
         changed = [
             path
@@ -113,7 +113,7 @@ def _stamps(root: Path) -> _Stamps:
 
 
 def _python(root: Path) -> Iterator[Path]:
-    """Python files, but for those of environments and hidden folders."""
+    """Yield Python files, but for those of environments and hidden folders."""
     for folder, below, names in os.walk(root):
         if "pyvenv.cfg" in names:
             below.clear()

@@ -1,4 +1,4 @@
-"""Which files a program writes, whatever way of opening one in Python it takes.
+"""Files that a program writes, whatever way of opening one in Python it takes.
 
 Loaded in every Python process of a run, before torch, so it imports nothing of weight.
 """
@@ -75,7 +75,7 @@ def _on_audit(event: str, arguments: Any) -> None:
 
 
 def written(folder: Path) -> set[Path]:
-    """All files that the processes of a run wrote and that are there, but for its record in ``folder``."""
+    """Return all files that the processes of a run wrote and that are there, outside of ``folder``."""
     found = set()
     for listed in (folder / FOLDER).glob("*.txt"):
         for line in listed.read_bytes().splitlines():

@@ -1,4 +1,4 @@
-"""How many lines the program has written to its event files so far: the order of events and steps."""
+"""Numbers of lines that the program has written to its event files: the order of events and steps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EventLines:
         self._open: frozenset[str] | None = None
 
     def counts(self) -> dict[str, int]:
-        """Lines by file, as a path relative to the folder; a file that isn't there yet has none."""
+        """Return lines by file, as a path relative to the folder; a file that isn't there yet has none."""
         self._begin()
         return {name: count for name in self._names() if (count := self._count(name))}
 
@@ -100,7 +100,7 @@ class EventLines:
         return file.lines
 
     def _find_writer(self, file: _File) -> bool:
-        """Whether a writer of the program was found that wasn't known; looked for at a few calls only."""
+        """Look for an unknown writer of the program, at a few calls only; tell whether there is one."""
         if file.looked and self._calls % _LOOK_EVERY:
             return False
         file.looked = True
@@ -138,7 +138,7 @@ def _read(file: _File, size: int) -> None:
 
 
 def _open_files() -> frozenset[str]:
-    """The paths of what this process has open."""
+    """Return the paths of what this process has open."""
     found = set()
     with contextlib.suppress(OSError):
         for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as above
@@ -148,7 +148,7 @@ def _open_files() -> frozenset[str]:
 
 
 def _writer(path: str) -> Any:
-    """The outermost file object that writes to a path, if one does."""
+    """Return the outermost file object that writes to a path, if one does."""
     found = None
     things = gc.get_objects()
     for thing in compress(things, map(_WRITERS.__contains__, map(type, things))):

@@ -45,7 +45,7 @@ class RunReport:
 
     @property
     def lacks_values(self) -> bool:
-        """Whether the tensors of the first divergence are known by their digests only."""
+        """True if the tensors of the first divergence are known by their digests only."""
         first = self.divergences[0] if self.divergences else None
         return isinstance(first, StepDivergence) and any(
             change.distance is None and not change.note
@@ -55,7 +55,7 @@ class RunReport:
         )
 
     def streams(self) -> list[tuple[Stream, int, int | None]]:
-        """Each stream with its steps and the first one that differs, environments first."""
+        """Return each stream with its steps and the first one that differs, environments first."""
         steps: dict[Stream, int] = {}
         for trace in (self.left, self.right):
             for process in trace.processes:

@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def headline(reports: Sequence[RunReport | Told]) -> str:
-    """The verdict over several runs in a few words; the worst one first."""
+    """Return the verdict over several runs in a few words; the worst one first."""
     words = [_word(report) for report in reports]
     order = dict.fromkeys([*_WORDS.values(), *words])
     counts = {word: words.count(word) for word in order if word in words}
@@ -45,7 +45,7 @@ def _word(report: RunReport | Told) -> str:
 
 
 def told_line(report: RunReport | Told) -> str:
-    """The verdict on a run in one line."""
+    """Return the verdict on a run in one line."""
     if isinstance(report, Told):
         first, _, rest = report.text.partition("\n")
         return first + (f"; {rest.partition(chr(10))[0]}" if rest else "")
@@ -53,7 +53,7 @@ def told_line(report: RunReport | Told) -> str:
 
 
 def verdict_line(run: str, found: Comparison) -> str:
-    """A comparison in one line."""
+    """Return a comparison in one line."""
     match found:
         case Identical(compared=compared, tolerated=tolerated):
             return "; ".join(

@@ -56,7 +56,7 @@ def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
 
 
 def _reached(evidence: Evidence) -> Iterator[Case]:
-    """A case for each file that a change touches."""
+    """Yield a case for each file that a change touches."""
     missed = list(missed_lines(evidence))
     for path in sorted({path for _, side in evidence.sides for path in side.changed}):
         message = headline(evidence) if evidence.problem else None

@@ -18,7 +18,7 @@ _CLOSING = 100  # bytes for the line that counts what is left out
 def render_markdown(
     reports: Sequence[RunReport | Told], evidence: Evidence | None = None, *, limit: int = LIMIT
 ) -> str:
-    """The verdict, what of a change ran, a table of runs and each run's findings.
+    """Return the verdict, what of a change ran, a table of runs and each run's findings.
 
     Never above ``limit`` bytes of UTF-8.
     """

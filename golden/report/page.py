@@ -19,7 +19,7 @@ _MODELS = 60
 
 
 def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
-    """The page, with what of a change ran; equal traces give equal bytes. All text from traces is escaped."""
+    """Write the page, with the diff coverage; equal traces give equal bytes. All text is escaped."""
     verdicts = [report.code for report in reports]
     return template("page.html.jinja").render(
         title=", ".join(dict.fromkeys(report.name for report in reports)),
@@ -85,7 +85,7 @@ def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
 
 
 def _models(report: RunReport) -> list[tuple[str, int, str]]:
-    """Each stream with its steps and its fate; where there are many, those that diverge come first."""
+    """Return each stream with its steps and its fate; where there are many, those that diverge come first."""
     rows = []
     for stream, steps, first in report.streams():
         (title,) = placed([stream.title], report.comparison)

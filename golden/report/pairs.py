@@ -1,4 +1,4 @@
-"""Which trace is compared with which."""
+"""Pairs of traces that are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOCALIZED = "localized.json"
 
 
 def localized(left: Path, right: Path) -> list[str]:
-    """What was found when the runs of two traces were run again, closely; nothing where they were not.
+    """Read what `golden ab --localize` found about two traces; nothing where it did not run.
 
     Raises `UnusableInput` if the file that says it is damaged.
     """
@@ -30,7 +30,7 @@ def localized(left: Path, right: Path) -> list[str]:
 
 
 def trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
-    """The traces of two folders: the folders themselves, or their subfolders by the name of the run."""
+    """Return the traces of two folders: themselves, or their subfolders by the name of the run."""
     for side in (left, right):
         if not side.is_dir():
             raise UnusableInput(f"no folder {side}")

@@ -13,7 +13,7 @@ from esper_harness.report.plain import visible
 
 @lru_cache
 def template(name: str) -> Template:
-    """A template of this package."""
+    """Return a template of this package."""
     environment = Environment(
         loader=PackageLoader("golden.report", "."),
         autoescape=True,

@@ -40,7 +40,7 @@ _KINDS_SHOWN = 5
 
 
 def render(comparison: Comparison, *, left: str = "base", right: str = "head") -> str:
-    """The verdict, the first divergence, what follows, and what was compared."""
+    """Return the verdict, the first divergence, what follows, and what was compared."""
     match comparison:
         case Identical(compared=compared):
             lines = [
@@ -58,7 +58,7 @@ def render(comparison: Comparison, *, left: str = "base", right: str = "head") -
 
 
 def placed(lines: Sequence[str], found: Comparison) -> list[str]:
-    """Ranks with their place in a mesh of devices, where they have one: ``rank 3 (dp 1, tp 1)``."""
+    """Return ranks with their place in a mesh of devices, where they have one: ``rank 3 (dp 1, tp 1)``."""
     compared = found.compared if not isinstance(found, NotComparable) else None
     by_rank = {name.removeprefix("rank-"): place for name, place in compared.places} if compared else {}
     if not by_rank:
@@ -72,12 +72,12 @@ def placed(lines: Sequence[str], found: Comparison) -> list[str]:
 
 
 def verdict_word(found: Identical) -> str:
-    """What a comparison that found no difference is called."""
+    """Return the word for a comparison that found no difference."""
     return WITHIN_TOLERANCE if found.tolerated else "identical"
 
 
 def tolerance_lines(tolerated: Sequence[Tolerated]) -> list[str]:
-    """What passed by tolerance only: which numbers, how far apart, and why that is no error."""
+    """Say what passed by tolerance only: which numbers, how far apart, and why that is no error."""
     return [visible(_tolerated(one), _LINE) for one in tolerated]
 
 
@@ -92,7 +92,7 @@ def _tolerated(one: Tolerated) -> str:
 
 
 def amounts(compared: Compared) -> str:
-    """How much was compared, in one line."""
+    """Say how much was compared, in one line."""
     parts = [
         many(compared.events, "event"),
         many(compared.steps, "optimizer step"),
@@ -110,7 +110,7 @@ def amounts(compared: Compared) -> str:
 
 
 def gaps(compared: Compared) -> list[str]:
-    """What was not compared: unstable, masked, or written where nothing looks; a line each."""
+    """Say what was not compared: unstable, masked, or written where nothing looks; a line each."""
     kinds = (("differs between two runs of the base", compared.unstable), (MASKED, compared.masked))
     lines = [f"not compared, {why}: {_some(what)}" for why, what in kinds if what]
     lines += [f"not compared, written outside {{out}}: {each}" for each in compared.unwatched]
@@ -123,7 +123,7 @@ def _some(what: Sequence[str]) -> str:
 
 
 def not_kept(compared: Compared) -> str:
-    """What of the end of the run was not compared, and why, to be read with the verdict."""
+    """Say which final states were not compared, and why, to be read with the verdict."""
     if not compared.left_out:
         return ""
     which = many(compared.left_out, "final state")
@@ -131,7 +131,7 @@ def not_kept(compared: Compared) -> str:
 
 
 def size_text(count: int) -> str:
-    """An amount of bytes with its unit."""
+    """Return an amount of bytes with its unit."""
     size = float(count)
     for unit in ("B", "kB", "MB"):
         if size < 1000:
@@ -165,7 +165,7 @@ def _different(found: Different) -> list[str]:
 
 
 def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[str]:
-    """What comes after the first divergence, in the order of the run; of events and final states a part."""
+    """List what follows the first divergence, in the order of the run; of events and final states a part."""
     heads: dict[str, None] = {}
     left_out: Counter[str] = Counter()
     shown: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[s
 
 
 def env_line(envs: tuple[EnvVerdict, ...]) -> str:
-    """The fate of every environment in one line."""
+    """Return the fate of every environment in one line."""
     same = [str(e.env) for e in envs if e.identical]
     parts = []
     for env in envs:
@@ -206,5 +206,5 @@ def env_line(envs: tuple[EnvVerdict, ...]) -> str:
 
 
 def describe(divergence: Divergence) -> list[str]:
-    """One divergence: a line that stands alone, then details; what the program named can't break a line."""
+    """Describe a divergence in a line that stands alone, then details; no name can break a line."""
     return [visible(line, _LINE) for line in divergence.say()]

@@ -15,7 +15,7 @@ from golden.report.text import amounts, gaps, not_kept, render, tolerance_lines,
 
 
 def render_verdict(verdict: Verdict) -> str:
-    """One line for a run that is as it was; the divergence, or the way out, for another."""
+    """Return one line for a run that is as it was; the divergence, or the way out, for another."""
     match verdict:
         case Judged(run=run, comparison=Identical() as found):
             elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
@@ -36,7 +36,7 @@ def render_verdict(verdict: Verdict) -> str:
 
 
 def tolerances_of(verdict: Verdict) -> list[str]:
-    """What passed by a tolerance only."""
+    """Say what passed by a tolerance only."""
     match verdict:
         case Judged(comparison=comparison):
             found = [comparison]
@@ -61,13 +61,13 @@ def _agreement(verdict: Property, agreement: Agreement) -> str:
 
 
 def render_localized(found: Localized) -> str:
-    """The step with its values, and the operation where the sides part."""
+    """Return the step with its values, and the operation where the sides part."""
     head = render(found.comparison, left=found.left.title, right=found.right.title)
     return "\n".join([head, *closely(found)])
 
 
 def closely(found: Localized) -> list[str]:
-    """The operation and the line where the sides part, for each process."""
+    """Return the operation and the line where the sides part, for each process."""
     lines = []
     for process, located in found.operations:
         prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")

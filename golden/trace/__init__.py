@@ -1,1 +1,1 @@
-"""What a run leaves behind: the trace, its files, its digests."""
+"""The trace of a run: its files, its digests."""

@@ -32,7 +32,7 @@ class _Model(nn.Module):
 
 
 def canary(device: str) -> str:
-    """The digest of three training steps of a model of many kernels (32 hex digits).
+    """Return the digest of three training steps of a model of many kernels (32 hex digits).
 
     Reseeds the global generators: call it when nothing random follows.
     """
@@ -60,7 +60,7 @@ def canary(device: str) -> str:
 
 
 def canary_of(spec: Mapping[str, Any]) -> str:
-    """The canary under the settings that every program of a run begins with."""
+    """Return the canary under the settings that every program of a run begins with."""
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
     torch.set_num_threads(1)

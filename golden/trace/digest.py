@@ -56,7 +56,7 @@ def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is what `plain` makes of it, and stays so while its type, dtype and layout do."""
+    """Tell whether a tensor is what `plain` makes of it, for as long as its type, dtype and layout stay."""
     return (
         type(tensor) in _ORDINARY
         and not tensor.is_nested
@@ -68,7 +68,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
-    """Whether the values of a dense tensor lie somewhere."""
+    """Tell whether the values of a dense tensor lie somewhere."""
     if tensor.device.type == "meta":
         return False
     try:
@@ -79,7 +79,7 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def is_opaque(tensor: torch.Tensor) -> bool:
-    """Whether a tensor without memory of its own has values somewhere, which its class does not tell."""
+    """Tell whether a tensor without memory has values somewhere, which its class does not tell."""
     return (
         type(tensor) not in _ORDINARY
         and not isinstance(tensor, FakeTensor)
@@ -101,7 +101,7 @@ def _of_layout(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def _scale(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """What the integers of a quantized tensor stand for."""
+    """Return the scales and zero points of a quantized tensor."""
     if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         scale = torch.tensor([tensor.q_scale()], dtype=torch.float64, device="cpu")
         return [scale, _numbers([tensor.q_zero_point()])]
@@ -114,12 +114,12 @@ def _numbers(found: Sequence[int]) -> torch.Tensor:
 
 
 def hex_digest(tensor: torch.Tensor) -> str:
-    """The digest of one contiguous tensor on the CPU (32 hex digits)."""
+    """Return the digest of one contiguous tensor on the CPU (32 hex digits)."""
     return xxhash.xxh3_128_hexdigest(bytes_of(tensor))
 
 
 def bytes_of(tensor: torch.Tensor) -> Any:
-    """The bytes of a contiguous tensor on the CPU where they lie: a buffer that does not keep them alive."""
+    """Return the bytes of a contiguous tensor on the CPU: a buffer that does not keep them alive."""
     return _at(_pointer(tensor), tensor.numel() * tensor.element_size())
 
 
@@ -152,7 +152,7 @@ class Flat:
         self._room = _KEPT_AT_MOST
 
     def views(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
-        """The bytes of each tensor, as buffers: valid while the tensors and this live, till the next call."""
+        """Return the bytes of each tensor as buffers, valid while the tensors live, till the next call."""
         self._copies = []
         if not self._devices:
             return self._on_host(tensors)
@@ -189,7 +189,7 @@ class Flat:
         return self._memories
 
     def _copied(self, number: int, tensor: torch.Tensor) -> torch.Tensor:
-        """A tensor in logical order; where it was before, as far as there is room."""
+        """Return a tensor in logical order; where it was before, as far as there is room."""
         kept = self._kept.get(number)
         if kept is not None:
             return kept.copy_(tensor)
@@ -203,10 +203,10 @@ class Flat:
         return copy
 
     def digests(self, tensors: Sequence[torch.Tensor]) -> bytes:
-        """The digests of all tensors, one after another (16 bytes each)."""
+        """Return the digests of all tensors, one after another (16 bytes each)."""
         return b"".join(map(xxhash.xxh3_128_digest, self.views(tensors)))
 
 
 def digests(tensors: Sequence[torch.Tensor]) -> bytes:
-    """The digests of some tensors, one after another (16 bytes each)."""
+    """Return the digests of some tensors, one after another (16 bytes each)."""
     return Flat(tensors).digests(tensors)

@@ -39,7 +39,7 @@ class NothingComparable(GoldenError):
 
 
 def worst(codes: Sequence[int]) -> int:
-    """The exit status of several comparisons: that of the worst one."""
+    """Return the exit status of several comparisons: that of the worst one."""
     for code in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED, ExitCode.DIFFERENT, ExitCode.NOTHING_COMPARABLE):
         if code in codes:
             return code

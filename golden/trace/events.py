@@ -34,7 +34,7 @@ class Event:
 def read_events(
     path: Path, *, type_field: str, env_field: str | None, unstable: Sequence[str], seen: set[str]
 ) -> list[Event]:
-    """The events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`.
+    """Return the events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`.
 
     Patterns of ``unstable`` that matched are added to ``seen``.
     """
@@ -69,12 +69,12 @@ def _event(
 
 
 def _well_formed(kind: Any) -> str:
-    """A type as text that every file and terminal takes: half a surrogate pair is spelled out."""
+    """Return a type as text that every file and terminal takes: half a surrogate pair is spelled out."""
     return str(kind).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def lookup(record: Any, dotted: str) -> Any:
-    """The value at a dotted path, or None."""
+    """Return the value at a dotted path, or None."""
     for part in dotted.split("."):
         record = record.get(part) if isinstance(record, Mapping) else None
     return record

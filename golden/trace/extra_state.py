@@ -1,4 +1,4 @@
-"""What a module's `get_extra_state` gives, as text by path."""
+"""State of a module from `get_extra_state`, as text by path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = (int, float, complex, str, bool, type(None))
 def describe(
     value: Any, unstable: Sequence[str], seen: set[str], path: str = "extra_state", depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Its leaves: numbers and text as they are, bytes and tensors by digest, of other objects their class.
+    """Yield its leaves: numbers and text as they are, bytes and tensors by digest, others by class.
 
     Patterns of ``unstable`` that matched are added to ``seen``.
     """

@@ -1,4 +1,4 @@
-"""What a digest depends on besides the code."""
+"""The fingerprint: all that a digest depends on besides the code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE_S = 10.0
 
 
 def fingerprint(device: str, profile: str) -> dict[str, str]:
-    """The fingerprint of this process: torch build, device kind, CPU capability, threads, profile."""
+    """Return the fingerprint of this process: torch build, device kind, CPU capability, threads, profile."""
     found = {
         "torch": torch.__version__,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -34,7 +34,7 @@ def fingerprint(device: str, profile: str) -> dict[str, str]:
 
 
 def driver(said: Path = Path("/proc/driver/nvidia/version"), tool: str = "nvidia-smi") -> str:
-    """The version of NVIDIA's driver, as its module says or its tool; "unknown" where neither does."""
+    """Return the version of NVIDIA's driver, as its module says or its tool; "unknown" where neither does."""
     with contextlib.suppress(OSError):
         match = _VERSION.search(said.read_text(encoding="utf-8", errors="replace"))
         if match:

@@ -1,4 +1,4 @@
-"""Whether two fingerprints allow their bits to be compared, and if not, why; needs no torch."""
+"""Differences of two fingerprints under which bits can't be compared; needs no torch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _SAID_BY_CANARY = ("cpu", "system", "python")
 
 
 def deciding(found: Mapping[str, str]) -> dict[str, str]:
-    """The parts of a fingerprint that decide whether bits are comparable."""
+    """Return the parts of a fingerprint that decide whether bits are comparable."""
     without = _SAID_BY_CANARY if "canary" in found else ()
     return {n: value for n, value in found.items() if n not in without}
 
 
 def gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
-    """In which parts two fingerprints differ, in words; empty where bits differ only because of the code."""
+    """Name the parts in which two fingerprints differ; empty where bits differ only because of the code."""
     a, b = deciding(left), deciding(right)
     if "canary" in a and "canary" in b:
         # Builds of one version with equal canaries run the same kernels.

@@ -1,4 +1,4 @@
-"""What a golden keeps of a trace: records of the same form, with digests in the places of values.
+"""The golden of a trace: records of the same form, with digests in the places of values.
 
 What is read from them is a trace, which is compared as any other one.
 """
@@ -32,13 +32,13 @@ _T = TypeVar("_T")
 
 
 def digested(trace: Trace) -> Trace:
-    """The trace that its golden would be."""
+    """Return the trace that its golden would be."""
     about = trace.about.model_copy(update={"unstable": [], "event_files": {}})
     return trace_of(about, records_of(trace), trace.folder)
 
 
 def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ()) -> Records:
-    """What of a trace holds on every machine: shapes, and the order and ``fields`` of events.
+    """Return the part of a trace that holds on every machine: shapes, order and ``fields`` of events.
 
     Without ``events``, only shapes count: what happens may follow from rounding.
     """
@@ -67,7 +67,7 @@ def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ())
 
 
 def records_of(trace: Trace) -> Records:
-    """The records of a golden."""
+    """Return the records of a golden."""
     events = [_event(event, trace.about.tolerances) for event in trace.events]
     table = {
         "events": _first(events, _rest_of_events),
@@ -79,12 +79,12 @@ def records_of(trace: Trace) -> Records:
 
 
 def _first(rows: list[_T], together: Callable[[Sequence[_T]], _T]) -> list[_T]:
-    """The first `KEPT` rows; what follows them as one."""
+    """Return the first `KEPT` rows; what follows them as one."""
     return [*rows[: KEPT - 1], together(rows[KEPT - 1 :])] if len(rows) > KEPT else rows
 
 
 def _event(event: Event, tolerances: Sequence[Tolerance]) -> Record:
-    """An event by the digest of its payload, beside which are the numbers that have a tolerance."""
+    """Return an event by the digest of its payload, beside which are the numbers that have a tolerance."""
     payload, values = masked(event.payload, tolerances)
     digest = xxhash.xxh3_64_hexdigest(replace(event, payload=payload).line.encode())
     at = {} if event.moment is None else {"at": list(event.moment[:2])}
@@ -137,7 +137,7 @@ class _Rows:
         return self._numbers[kind, key]
 
     def _by_site(self, found: Mapping[Site, Any] | None, told: Callable[[Any], Any]) -> list[Any] | None:
-        """What came of each place of the program, without its line, which may move."""
+        """List what came of each place of the program, without its line, which may move."""
         if found is None:
             return None
         rows, seen = [], Counter[str]()
@@ -149,7 +149,7 @@ class _Rows:
         return rows
 
     def between(self, of: Step | Process) -> Record:
-        """What came since the step before; what is empty is left out."""
+        """Return what came since the step before; what is empty is left out."""
         calls = [
             [self._number("call", c.text, text=c.text), c.point, c.gives[:_SHORT], c.gets[:_SHORT]]
             for c in of.calls
@@ -163,7 +163,7 @@ class _Rows:
         return {name: rows for name, rows in found.items() if rows is None or rows}
 
     def step(self, step: Step) -> Record:
-        """A step; of its settings those that are others than at the step before."""
+        """Return a step; of its settings those that are others than at the step before."""
         layout, tensors = step.layout, step.layout.tensors
         made = {kind: [["", "", [], _made([info.digest for info in tensors[kind]])]] for kind in KINDS}
         names = [[(i.name.rpartition("/")[2], i.dtype, i.shape) for i in tensors[kind]] for kind in KINDS]
@@ -187,7 +187,7 @@ class _Rows:
         return self._number("layout", (optimizer, repr(tensors)), **head, tensors=tensors)
 
     def rest_of_steps(self, steps: Sequence[Record]) -> Record:
-        """All steps from one on, as one."""
+        """Return all steps from one on, as one."""
         first = steps[0]["step"]
         tensors = {kind: [["", "", [], HOST]] for kind in KINDS}
         layout = self._layout(-1, "", None, [title_from(first)], tensors)
@@ -195,7 +195,7 @@ class _Rows:
         return {"step": first, "layout": layout, **digests}
 
     def look(self, look: Look) -> Record:
-        """A moment with one digest for all modules of a class, and one for all generators of a kind."""
+        """Return a moment with one digest for all modules of a class, and one for generators of a kind."""
         groups: dict[str, list[ModuleState]] = defaultdict(list)
         for module in look.modules:
             groups[module.group].append(module)
@@ -232,7 +232,7 @@ def _held(process: Process) -> dict[str, dict[str, str]]:
 
 
 def _made(digests: Sequence[str]) -> str:
-    """How some digests were made; of several ways, with a digest of which is how."""
+    """Name the way in which digests were made; of several ways, with a digest of which is how."""
     ways = sorted(set(digests)) or [HOST]
     return ways[0] if len(ways) == 1 else f"{'+'.join(ways)}:{_short(list(digests))}"
 

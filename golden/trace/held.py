@@ -1,4 +1,4 @@
-"""What a process held at its end beside tensors: settings by what they are of, attributes by name."""
+"""State of a process at its end beside tensors: settings by title, attributes by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from golden.trace.trace import Process
 
 
 def settings(process: Process) -> dict[str, Mapping[str, str]]:
-    """The settings of every optimizer that stepped, and all things of other kinds, by title."""
+    """Return the settings of every optimizer that stepped, and all things of other kinds, by title."""
     if process.held is None:
         return {}
     if "titled" in process.held:
@@ -30,7 +30,7 @@ def settings(process: Process) -> dict[str, Mapping[str, str]]:
 
 
 def attributes(process: Process) -> dict[str, list[tuple[str, str]]]:
-    """Attributes at the end, with their paths, by their name and the class of the outermost module."""
+    """Return attributes at the end, with their paths, by their name and the class of the outermost module."""
     found: dict[str, list[tuple[str, str]]] = {}
     modules = process.looks[-1].modules if process.looks else ()
     count = Counter(module.group for module in modules)

@@ -1,4 +1,4 @@
-"""What lives in a process besides what optimizers step: modules, and generators of the program's own."""
+"""Modules and generators of the program's own, beside what optimizers step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ModuleState:
 
     @property
     def group(self) -> str:
-        """What it is compared with: those of its class."""
+        """The class that it is compared within."""
         return self.label.partition("#")[0]
 
 
@@ -60,7 +60,7 @@ class OwnGenerator:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What lived on one occasion: before the step ``number``, or ``after`` it; None for the end.
+    """The modules and generators on one occasion: before the step ``number``, or ``after`` it; None: the end.
 
     ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
     ``gone`` names the modules that went before it, with the look that missed them first; they are among its

@@ -1,4 +1,4 @@
-"""When in a run an event was written: before which backward pass or optimizer step it was there."""
+"""Moments at which events were written: before which backward pass or optimizer step."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def moments(
 
 
 def later(left: Moment | None, right: Moment | None) -> Moment | None:
-    """The later of two points; None if one is not known."""
+    """Return the later of two points; None if one is not known."""
     return None if left is None or right is None else max(left, right)

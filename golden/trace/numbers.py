@@ -9,7 +9,7 @@ _WIDTH = {"float64": ("<d", "<q"), "float32": ("<f", "<i"), "float16": ("<e", "<
 
 
 def exact(raw: bytes, dtype: str) -> str:
-    """One number from its little-endian bytes: a hex float, or the bits of a NaN.
+    """Return one number from its little-endian bytes: a hex float, or the bits of a NaN.
 
     ``dtype`` is a torch name without the prefix (``float32``).
     """
@@ -25,7 +25,7 @@ def exact(raw: bytes, dtype: str) -> str:
 
 
 def readable(number: str) -> str:
-    """An exact number for people: decimal where it is one, else as it stands."""
+    """Return an exact number for people: decimal where it is one, else as it stands."""
     try:
         return repr(float.fromhex(number))
     except ValueError:
@@ -41,7 +41,7 @@ def hex_ulps(left: str, right: str) -> int | None:
 
 
 def ulps(left: float, right: float) -> int | None:
-    """How many representable numbers lie between two; None if either is not finite.
+    """Count the representable numbers between two; None if either is not finite.
 
     Counted in float32 where both are exact float32 numbers, as values read from tensors are; else in float64.
     """
@@ -56,7 +56,7 @@ _FAR = 0.03
 
 
 def far_apart(left: float, right: float) -> str:
-    """The change as a share of the left number ("+12%"), for numbers that are far apart; else empty."""
+    """Return the change as a share of the left number ("+12%") if they are far apart; else empty."""
     change = right - left
     if left == 0 or not math.isfinite(change) or abs(change) < _FAR * abs(left):
         return ""
@@ -65,7 +65,7 @@ def far_apart(left: float, right: float) -> str:
 
 
 def apart_text(left: float, right: float, ulps: int | None) -> str:
-    """How far two numbers are apart, for people: in ulps if near, as a share if far."""
+    """Say how far two numbers are apart: in ulps if near, as a share if far."""
     share = far_apart(left, right)
     if share or ulps is None or left == 0 or right == 0:
         return share

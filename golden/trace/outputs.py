@@ -1,4 +1,4 @@
-"""What a run produces for people and programs to read: what it prints, and the files that it writes."""
+"""Outputs of a run for people and programs: printed lines, and written files."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Output:
 
     @property
     def is_tree(self) -> bool:
-        """Whether it is one tree of fields, not a sequence."""
+        """True if it is one tree of fields, not a sequence."""
         return self.kind in _TREES
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people call it."""
         return self.name if self.name in STREAMS or self.kind == "facts" else f"file {self.name}"
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a tree with their dotted paths; an empty branch is a value."""
+    """Yield the values of a tree with their dotted paths; an empty branch is a value."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from leaves(item, f"{path}.{key}" if path else str(key))
@@ -50,7 +50,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def nesting(value: Any) -> Any:
-    """How the fields of a tree lie in each other, which their dotted paths don't tell."""
+    """Return how the fields of a tree lie in each other, which their dotted paths don't tell."""
     if isinstance(value, Mapping):
         return {key: nesting(item) for key, item in value.items()}
     return [nesting(item) for item in value] if isinstance(value, list) else 0

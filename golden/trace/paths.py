@@ -8,13 +8,13 @@ from pathlib import Path
 
 
 def is_unstable(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a field is named unstable: with a dot a pattern matches the path, else any name."""
+    """Tell whether a field is named unstable: a pattern with a dot matches the path, else any name."""
     name = path.rpartition(".")[2]
     return any(fnmatchcase(path if "." in pattern else name, pattern) for pattern in patterns)
 
 
 def matching(folder: Path, pattern: str) -> Iterator[Path]:
-    """The files below a folder that a pattern names.
+    """Yield the files below a folder that a pattern names.
 
     ``**`` stands for any folders, at the end for all files below; a folder stands for all files below it.
     """

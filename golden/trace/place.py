@@ -26,7 +26,7 @@ class Unstable(BaseModel):
 
 
 def titles(found: Iterable[Unstable]) -> tuple[str, ...]:
-    """The places in words, those of one name together."""
+    """Return the places in words, those of one name together."""
     places: dict[tuple[Kind, str], list[str]] = defaultdict(list)
     for each in found:
         places[each.kind, each.name].append(each.where)

@@ -1,4 +1,4 @@
-"""Which steps belong together."""
+"""Streams: the steps that belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stream:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people call it."""
         where = f"env {self.env}, {self.model}" if self.env is not None else self.model
         return where if self.process == "rank-0" else f"{self.process.replace('-', ' ')}, {where}"
 
@@ -36,7 +36,7 @@ class Stream:
 
 
 def streams(process: Process) -> dict[int, Stream]:
-    """The stream of every optimizer: by environment, or by model and order of first step."""
+    """Return the stream of every optimizer: by environment, or by model and order of first step."""
     found: dict[int, Stream] = {}
     seen: Counter[str] = Counter()
     for step in process.steps:
@@ -53,7 +53,7 @@ def streams(process: Process) -> dict[int, Stream]:
 
 
 def by_stream(process: Process) -> dict[Stream, list[Step]]:
-    """The steps of each stream in order."""
+    """Return the steps of each stream in order."""
     names = streams(process)
     found: dict[Stream, list[Step]] = {}
     for step in process.steps:
@@ -62,7 +62,7 @@ def by_stream(process: Process) -> dict[Stream, list[Step]]:
 
 
 def final_streams(process: Process) -> dict[tuple[Stream, int], int]:
-    """The optimizers whose final state was kept, by stream and order within it.
+    """Return the optimizers whose final state was kept, by stream and order within it.
 
     An environment has one model per round.
     """

@@ -40,7 +40,7 @@ _OF_WIDTH = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def multipliers() -> list[list[int]]:
-    """What words are multiplied by, by sum and place: splitmix64 from zero, with the lowest bit set."""
+    """Return the factors of words, by sum and place: splitmix64 from zero, with the lowest bit set."""
     state, rows = 0, []
     for _ in range(SUMS):
         row = []
@@ -68,7 +68,7 @@ class _Batch:
     row: int
 
     def words(self, tensors: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
-        """Rows of words, not too many at once."""
+        """Yield rows of words, not too many at once."""
         chosen = [tensors[index] for index in self.indices]
         if any(map(_is_negated, chosen)):
             chosen = [tensor.resolve_neg() for tensor in chosen]
@@ -142,7 +142,7 @@ class _OfDevice:
             self._arrived.record(torch.cuda.current_stream(self.device))
 
     def bytes(self) -> memoryview:
-        """The sums of all rows, once they are there; valid until the next start."""
+        """Return the sums of all rows, once they are there; valid until the next start."""
         if self._arrived is not None:
             self._arrived.synchronize()
         return memoryview(bytes_of(self._fetched)).cast("B")
@@ -178,7 +178,7 @@ class Sums:
         return found
 
     def digests(self) -> list[bytes]:
-        """The digests of the tensors that were begun on (16 bytes each)."""
+        """Return the digests of the tensors that were begun on (16 bytes each)."""
         found = [b""] * len(self._sizes)
         for device in self._devices:
             data = device.bytes()

@@ -1,4 +1,4 @@
-"""Where a run file allows values to be a few ulps apart, and which values that are."""
+"""Tolerances of a run file: which values may be a few ulps apart."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ class Tolerance(BaseModel):
         return reason
 
     def allows(self, apart: int | None) -> bool:
-        """Whether two values may be so many ulps apart; None is no distance."""
+        """Tell whether two values may be so many ulps apart; None is no distance."""
         return apart is not None and apart <= self.ulps
 
     def names(self, name: str) -> bool:
-        """Whether a field, model or tensor of its kind is meant."""
+        """Tell whether a field, model or tensor of its kind is meant."""
         return is_unstable(name, (self.field,)) if self.of == "events" else fnmatchcase(name, self.field)
 
 
 def find(tolerances: Sequence[Tolerance], of: str, name: str) -> Tolerance | None:
-    """The first tolerance for a field, model or tensor."""
+    """Return the first tolerance for a field, model or tensor."""
     return next((t for t in tolerances if t.of == of and t.names(name)), None)
 
 
 def masked(payload: Mapping[str, Any], tolerances: Sequence[Tolerance]) -> tuple[Any, dict[str, float]]:
-    """A payload without the numbers that have a tolerance, and these numbers by path."""
+    """Return a payload without the numbers that have a tolerance, and these numbers by path."""
     found: dict[str, float] = {}
     return _masked(payload, tolerances, "", found), found
 
@@ -89,7 +89,7 @@ def _masked(value: Any, tolerances: Sequence[Tolerance], path: str, found: dict[
 
 
 def restored(payload: Any, values: Mapping[str, float], path: str = "") -> Any:
-    """A payload with other numbers at some paths."""
+    """Return a payload with other numbers at some paths."""
     if isinstance(payload, Mapping):
         return {
             key: restored(item, values, f"{path}.{key}" if path else key) for key, item in payload.items()

@@ -26,7 +26,7 @@ KINDS = ("buffers", "grads", "params", "state")
 
 
 class About(BaseModel):
-    """What was run, where; the head of a trace."""
+    """The head of a trace: what was run, and where."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,7 +67,7 @@ class TensorInfo:
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """The number of its elements."""
         count = 1
         for size in self.shape:
             count *= size
@@ -96,7 +96,7 @@ class Site:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people call it."""
         return f"{self.file}:{self.line} {self.function} {self.read}" if self.line else self.place
 
     @property
@@ -107,7 +107,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a process asked of others: the function with the form of its tensors, and digests.
+    """A collective call: the function with the form of its tensors, and digests.
 
     ``gives`` is of what it sent, ``gets`` of what it received; empty for nothing, for tensors of another
     device than the CPU, and where it did not wait. ``point`` counts the backward passes of the step before.
@@ -142,7 +142,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What one process of a run did: its steps and its last random-number states.
+    """The record of one process: its steps and its last random-number states.
 
     ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
     ``finals`` are the safetensors files of the final state, by optimizer, or digests of them. ``looks`` are
@@ -176,17 +176,17 @@ class Process:
     classes: Mapping[str, str] = field(default_factory=dict)
 
     def dense_file(self, step: int) -> Path | None:
-        """The full tensors of one step, if they were kept."""
+        """Return the full tensors of one step, if they were kept."""
         path = self.folder / "dense" / f"step-{step:06d}.safetensors"
         return path if path.exists() else None
 
     def lines_file(self, step: int) -> Path | None:
-        """The log of the program's lines before one step, if it was kept."""
+        """Return the log of the program's lines before one step, if it was kept."""
         path = self.folder / "lines" / f"step-{step:06d}.jsonl"
         return path if path.exists() else None
 
     def operations_file(self, step: int) -> Path | None:
-        """The log of operations before one step, if it was kept."""
+        """Return the log of operations before one step, if it was kept."""
         path = self.folder / "operations" / f"step-{step:06d}.jsonl"
         return path if path.exists() else None
 
@@ -203,7 +203,7 @@ class Trace:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people call it."""
         return self.about.label or str(self.folder)
 
 
@@ -216,7 +216,7 @@ Record = dict[str, Any]
 
 
 class Records(BaseModel):
-    """What a trace is read from: one record for each event and output, and those of each process."""
+    """The records from which a trace is read: one for each event and output, and those of each process."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -263,7 +263,7 @@ def _lines(path: Path) -> list[Record]:
 
 
 def trace_of(about: About, records: Records, folder: Path) -> Trace:
-    """The trace of records. Raises `ValueError`, `LookupError` or `TypeError` for what is none."""
+    """Return the trace of records. Raises `ValueError`, `LookupError` or `TypeError` for what is none."""
     processes = [_process(folder / name, lines) for name, lines in records.processes.items()]
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
     found = moments(about.event_files, len(records.events), steps)

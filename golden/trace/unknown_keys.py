@@ -1,4 +1,4 @@
-"""What to say of a key that a table of a TOML file doesn't have."""
+"""Messages about a key that a table of a TOML file doesn't have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLAIN = {
 
 
 def first_problem(model: type[BaseModel], error: ValidationError) -> tuple[str, str]:
-    """The place of what is wrong, as ``table.key``, and what is wrong there, in one line.
+    """Return the place of what is wrong, as ``table.key``, and what is wrong there, in one line.
 
     A misspelt key often makes another one missing: the misspelt one is what the user wants to hear of.
     """
@@ -39,7 +39,7 @@ def first_problem(model: type[BaseModel], error: ValidationError) -> tuple[str, 
 
 
 def hint(word: str, known: Sequence[str]) -> str:
-    """The key that was probably meant, else all that there are."""
+    """Return the key that was probably meant, else all that there are."""
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"; did you mean {close[0]}?"
@@ -47,7 +47,7 @@ def hint(word: str, known: Sequence[str]) -> str:
 
 
 def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
-    """The keys of the table at a place below a model; none if no model describes it."""
+    """Return the keys of the table at a place below a model; none if no model describes it."""
     found: type[BaseModel] | None = model
     named = False  # whether the next part is a name that the user gave to a table
     for part in place:
@@ -65,7 +65,7 @@ def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
 
 
 def _inside(kind: Any) -> Iterator[Any]:
-    """A type and the types that it is made of."""
+    """Yield a type and the types that it is made of."""
     yield kind
     for argument in typing.get_args(kind):
         yield from _inside(argument)

@@ -1,4 +1,4 @@
-"""What two runs of one tree disagreed about, and a trace without it."""
+"""Unstable places, and a trace without them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SPACES = re.compile(r"[ \t]+")
 
 
 def shape(text: str) -> tuple[tuple[str, ...], list[str]]:
-    """The words of a text, which are the same for texts of one pattern, and the numbers and ids between."""
+    """Return the words of a text, the same for all texts of one pattern, and the numbers between."""
     parts = _TOKEN.split(text)
     return tuple(_SPACES.sub(" ", part) for part in parts[::2]), parts[1::2]
 
 
 def pattern_of(words: Sequence[str], differing: Iterable[int]) -> str:
-    """A pattern: its words with marks for the numbers between them."""
+    """Return a pattern: its words with marks for the numbers between them."""
     marks = [DIFFERS if index in set(differing) else NUMBER for index in range(len(words) - 1)]
     return "".join(part for pair in zip(words, [*marks, ""], strict=True) for part in pair)
 
@@ -56,13 +56,13 @@ class _Patterns:
 
 
 def field_pattern(path: str) -> str:
-    """The path of a field, the same for all items of a list that holds records."""
+    """Return the path of a field, the same for all items of a list that holds records."""
     *above, last = path.split(".")
     return ".".join([*("*" if part.isdigit() else part for part in above), last])
 
 
 def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
-    """The trace with marks instead of what is unstable; that something is there still counts."""
+    """Return the trace with marks instead of what is unstable; that something is there still counts."""
     if not found:
         return trace
     named: dict[Kind, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -95,7 +95,7 @@ def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
 
 
 def rename(outputs: Sequence[Output], patterns: Iterable[str]) -> tuple[Output, ...]:
-    """Outputs under names without what is unstable in them; those of one name are numbered."""
+    """Return outputs under names without what is unstable in them; those of one name are numbered."""
     marked = _Patterns(patterns)
     seen: Counter[str] = Counter()
     renamed = []
@@ -143,18 +143,18 @@ def _of_output(output: Output, named: Mapping[Kind, Mapping[str, set[str]]], *, 
 
 
 def words_of(line: str) -> set[str]:
-    """The words of a line, in which brackets are no part of a word."""
+    """Return the words of a line, in which brackets are no part of a word."""
     return set(_WORD.findall(line))
 
 
 def in_words(output: Output) -> tuple[Mapping[str, Any], ...]:
-    """The words of all lines in alphabetical order, a row each: the same however threads print them."""
+    """Return the words of all lines in alphabetical order: the same however threads print them."""
     found = (word for row in output.rows for word in _WORD.findall(str(row["line"])))
     return tuple({"line": word} for word in sorted(found))
 
 
 def _marked(value: Any, paths: set[str], path: str = "") -> Any:
-    """A tree with marks instead of the leaves that the paths name."""
+    """Return a tree with marks instead of the leaves that the paths name."""
     if isinstance(value, Mapping) and value:
         return {k: _marked(item, paths, f"{path}.{k}" if path else str(k)) for k, item in value.items()}
     if isinstance(value, list) and value:
