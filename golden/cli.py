@@ -26,10 +26,6 @@ _SUMMARIES = {
 }
 
 
-# Former names of commands.
-_RENAMED = {"power": "mutate"}
-
-
 def _loaded(name: str) -> click.Command:
     if name == "mutate":
         from golden.mutate.command import mutate_command  # the only one that needs libcst
@@ -67,8 +63,6 @@ class _Commands(click.Group):
         if args[0] not in _SUMMARIES and not ctx.resilient_parsing:
             from golden.trace.unknown_keys import hint
 
-            if args[0] in _RENAMED:
-                ctx.fail(f"golden {args[0]} is called golden {_RENAMED[args[0]]}")
             ctx.fail(f"unknown command {args[0]}{hint(args[0], list(_SUMMARIES))}")
         return super().resolve_command(ctx, args)
 

@@ -15,7 +15,8 @@ from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
 from codemods.output import known_rules
 from codemods.plans import Accept, Loop, Move, Plan, Seams
-from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Same, Variant
+from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Variant
+from golden.trace.same import Same
 from golden.trace.tolerance import Tolerance
 
 _ROOT = Path(__file__).resolve().parents[2]

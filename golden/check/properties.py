@@ -11,9 +11,8 @@ from golden.check.ab import Notify, quiet
 from golden.compare import Comparison
 from golden.compare.outcome import by_tolerance
 from golden.compare.replicas import compare_replicas
-from golden.compare.scope import Scope, compare_within
+from golden.compare.scope import compare_within
 from golden.record import Run, record_run
-from golden.record.run import Same
 from golden.trace.errors import ExitCode, GoldenError
 from golden.trace.trace import Trace
 
@@ -103,10 +102,5 @@ def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
         agreements.append(Agreement("rank 0", "the other ranks", compare_replicas(left)))
     for variant in same.variants:
         right = recordings.trace(variant)
-        agreements.append(Agreement(left.title, right.title, compare_within(left, right, scope_of(same))))
+        agreements.append(Agreement(left.title, right.title, compare_within(left, right, same)))
     return Property(run.name, name, same.says, tuple(agreements), recordings.seconds - before)
-
-
-def scope_of(same: Same) -> Scope:
-    """Return the parts of two traces that a property compares."""
-    return Scope(parts=same.what, env=same.env, where=same.where, overlap=same.overlap, ranks=same.ranks)

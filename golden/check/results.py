@@ -37,6 +37,11 @@ class Result(_Table):
     right: str | None = None
     not_compared: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The run's name, as a report of two traces has it."""
+        return self.run
+
 
 class Results(_Table):
     """The results of one shard; ``suite`` names the runs of all, ``evidence`` has the diff coverage."""

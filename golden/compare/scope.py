@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
 
 from golden.compare.calls import compare_calls
 from golden.compare.compare import judge
@@ -21,56 +20,27 @@ from golden.compare.reads import compare_reads, compare_values
 from golden.compare.steps import compare_steps
 from golden.trace.events import Event, lookup
 from golden.trace.living import Look
+from golden.trace.same import Overlap, Part, Same
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.trace import Process, Step, Trace
 
-Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules", "final"]
-Overlap = Literal["start", "end"]
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The parts of two traces that must agree.
-
-    ``parts``: events; no more than their counts by type; optimizer steps with the final state of what they
-    stepped; random states; host reads. ``env`` keeps one environment's events and steps; "each" keeps all
-    of them, and compares those of every environment and of none by themselves, however they interleave: of
-    the random states only those at the end then. ``where`` keeps the events whose fields have these values.
-    The part ``final`` is the final state alone, without the steps before; ``ranks`` "first" leaves out all
-    ranks but rank 0. With ``overlap`` one side may have taken more steps, after the other's ("start") or
-    before them ("end").
-    """
-
-    parts: tuple[Part, ...] = ("events", "steps", "rng", "reads")
-    env: int | Literal["each"] | None = None
-    where: Mapping[str, Any] = field(default_factory=dict)
-    overlap: Overlap | None = None
-    ranks: Literal["all", "first"] = "all"
-
-    @property
-    def title(self) -> str:
-        """The restriction in words; empty without one."""
-        words = [] if self.env in (None, "each") else [f"of env {self.env}"]
-        words += [f"with {name} {value!r}" for name, value in self.where.items()]
-        return " ".join(words)
-
-
-def compare_within(left: Trace, right: Trace, scope: Scope) -> Comparison:
-    """Return the verdict on what a scope holds. A part that neither side has is never identical."""
+def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
+    """Return the verdict on what a property speaks of. A part that neither side has is never identical."""
     a, b = _restricted(left, scope), _restricted(right, scope)
     if scope.overlap is not None:
         a, b = _overlapping(a, b, scope.overlap)
-    for part in scope.parts:
+    for part in scope.what:
         if not (_has(a, part) or _has(b, part)):
             where = f" {scope.title}" if scope.title else ""
             return NotComparable(f"{_TITLES[part]}{where} on either side, so nothing can be compared")
     each = scope.env == "each"
     if each and not (_has_env(a) or _has_env(b)):
         return NotComparable("no event and no optimizer step of any env on either side")
-    counts = _counts(a, b, each=each) if "counts" in scope.parts else []
-    if "events" not in scope.parts:
+    counts = _counts(a, b, each=each) if "counts" in scope.what else []
+    if "events" not in scope.what:
         a, b = replace(a, events=()), replace(b, events=())
-    asked = {kind for part in scope.parts for kind in _KINDS.get(part, ())}
+    asked = {kind for part in scope.what for kind in _KINDS.get(part, ())}
     kinds = tuple(kind for kind in KINDS if kind in asked)
     return judge(a, b, counts, compare_events_by_env if each else compare_events, kinds)
 
@@ -138,30 +108,30 @@ def _counted(event: Event, each: bool) -> str:
     return f"{event.kind} of env {event.env}" if each and event.env is not None else event.kind
 
 
-def _restricted(trace: Trace, scope: Scope) -> Trace:
+def _restricted(trace: Trace, scope: Same) -> Trace:
     events = [event for event in trace.events if _speaks_of(event, scope)]
     if scope.env == "each":
         events.sort(key=lambda event: _env_order(event.env))
     # Where nothing of processes is asked for, their number is no difference.
-    asked = not _KINDS.keys().isdisjoint(scope.parts)
+    asked = not _KINDS.keys().isdisjoint(scope.what)
     ranks = trace.processes[:1] if scope.ranks == "first" else trace.processes
     processes = tuple(_part_of(p, scope) for p in ranks) if asked else ()
-    outputs = trace.outputs if "outputs" in scope.parts else ()
+    outputs = trace.outputs if "outputs" in scope.what else ()
     return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 
 
-def _speaks_of(event: Event, scope: Scope) -> bool:
+def _speaks_of(event: Event, scope: Same) -> bool:
     if isinstance(scope.env, int) and event.env != scope.env:
         return False
     return all(lookup(event.payload, name) == value for name, value in scope.where.items())
 
 
-def _part_of(process: Process, scope: Scope) -> Process:
+def _part_of(process: Process, scope: Same) -> Process:
     of_optimizer = streams(process)
     kept = {
         optimizer
         for optimizer, stream in of_optimizer.items()
-        if not {"steps", "final"}.isdisjoint(scope.parts)
+        if not {"steps", "final"}.isdisjoint(scope.what)
         and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
     steps = [step for step in process.steps if step.layout.optimizer in kept]

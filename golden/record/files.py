@@ -30,23 +30,8 @@ def load_run(path: Path) -> Run:
         raise UnusableInput(f"run file {path}: {_first_line(error)}") from None
 
 
-# Keys of former versions.
-_GONE = {
-    "entry": 'say command = ["python", "-c", "import train; train.main()"]',
-    "pythonpath": "say PYTHONPATH in [environment]; the repository and its src are on the path",
-    "threads": "leave it out; torch runs on one thread",
-    "everywhere.fields": "leave it out; values are compared where the golden was recorded",
-    "env.path": "leave it out; a verdict names the tensors, and with them their env",
-    "observe.without": "say what is not compared in [outputs] ignore, unstable or mask",
-    "observe.syncs": "leave it out; host reads are counted",
-    "observe.state_mib": "leave it out; 256 MiB of final states are kept",
-}
-
-
 def _first_line(error: ValidationError) -> str:
     place, what = first_problem(Run, error)
-    if what.startswith(UNKNOWN) and place in _GONE:
-        return f"{place} is no key any more: {_GONE[place]}"
     if what.startswith(UNKNOWN):
         return f"{UNKNOWN} {place}{what.removeprefix(UNKNOWN)}"
     return f"{place}: {what}" if place else what

@@ -69,17 +69,6 @@ class RunReport:
         return [(stream, steps[stream], firsts.get(stream)) for stream in order]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A run of which only the verdict is known, in words."""
-
-    name: str
-    code: ExitCode
-    text: str
-    seconds: float
-    tolerated: bool = False
-
-
 def build(
     left: Trace, right: Trace, *, left_title: str, right_title: str, closely: Sequence[str] = ()
 ) -> RunReport:

@@ -13,7 +13,7 @@ from golden.check.fixtures import write_whole
 from golden.check.results import Result, merge
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, Told, build
+from golden.report.build import RunReport, build
 from golden.report.headlines import told_line
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
@@ -79,26 +79,26 @@ def report_command(folders: tuple[Path, ...], merging: bool, outputs: tuple[Path
     return code
 
 
-def _render_page(reports: list[RunReport | Told], evidence: Evidence | None) -> str:
+def _render_page(reports: list[RunReport | Result], evidence: Evidence | None) -> str:
     from golden.report.page import render_page  # needs jinja2, which is an extra
 
     return render_page(reports, evidence)
 
 
-_WRITERS: dict[str, Callable[[list[RunReport | Told], Evidence | None], str]] = {
+_WRITERS: dict[str, Callable[[list[RunReport | Result], Evidence | None], str]] = {
     ".html": _render_page,
     ".md": render_markdown,
     ".xml": render_junit,
 }
 
 
-def _of_result(folder: Path, result: Result) -> RunReport | Told:
+def _of_result(folder: Path, result: Result) -> RunReport | Result:
     if result.left and result.right:
         report = _report(folder / result.left, folder / result.right)
         # Two traces don't tell whether the base repeats itself.
         if report.code == result.code:
             return report
-    return Told(result.run, result.code, result.text, result.seconds, result.tolerated)
+    return result
 
 
 def _report(left: Path, right: Path) -> RunReport:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from golden.check.results import Result
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
-from golden.report.build import RunReport, Told
+from golden.report.build import RunReport
 from golden.report.text import (
     WITHIN_TOLERANCE,
     amounts,
@@ -26,7 +27,7 @@ _WORDS = {
 }
 
 
-def headline(reports: Sequence[RunReport | Told]) -> str:
+def headline(reports: Sequence[RunReport | Result]) -> str:
     """Return the verdict over several runs in a few words; the worst one first."""
     words = [_word(report) for report in reports]
     order = dict.fromkeys([*_WORDS.values(), *words])
@@ -36,17 +37,17 @@ def headline(reports: Sequence[RunReport | Told]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items()) + f" of {len(reports)} runs"
 
 
-def _word(report: RunReport | Told) -> str:
+def _word(report: RunReport | Result) -> str:
     if isinstance(report, RunReport) and isinstance(report.comparison, Identical):
         return verdict_word(report.comparison)
-    if isinstance(report, Told) and report.code is ExitCode.IDENTICAL and report.tolerated:
+    if isinstance(report, Result) and report.code is ExitCode.IDENTICAL and report.tolerated:
         return WITHIN_TOLERANCE
     return _WORDS[report.code]
 
 
-def told_line(report: RunReport | Told) -> str:
+def told_line(report: RunReport | Result) -> str:
     """Return the verdict on a run in one line."""
-    if isinstance(report, Told):
+    if isinstance(report, Result):
         first, _, rest = report.text.partition("\n")
         return first + (f"; {rest.partition(chr(10))[0]}" if rest else "")
     return verdict_line(report.name, report.comparison)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from esper_harness.report.findings import Case, Outcome, Suite
 from esper_harness.report.junit import junit_text
+from golden.check.results import Result
 from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import headline, missed_lines
-from golden.report.build import RunReport, Told
+from golden.report.build import RunReport
 from golden.report.headlines import told_line
 from golden.report.text import describe, gaps, placed, render
 from golden.trace.errors import ExitCode
@@ -18,7 +19,7 @@ _SHOWN = 20
 _OUTCOMES: Mapping[ExitCode, Outcome] = {ExitCode.IDENTICAL: "passed", ExitCode.DIFFERENT: "failure"}
 
 
-def render_junit(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
+def render_junit(reports: Sequence[RunReport | Result], evidence: Evidence | None = None) -> str:
     """Write runs: what differs fails, what could not be judged is an error, what was not compared is skipped.
 
     A file of a change counts as skipped while not all its lines ran: nothing judged them.
@@ -29,18 +30,18 @@ def render_junit(reports: Sequence[RunReport | Told], evidence: Evidence | None 
     return junit_text("golden", suites)
 
 
-def _suite(report: RunReport | Told) -> Suite:
-    seconds = report.seconds if isinstance(report, Told) else report.right.about.seconds
+def _suite(report: RunReport | Result) -> Suite:
+    seconds = report.seconds if isinstance(report, Result) else report.right.about.seconds
     return Suite(report.name, list(_cases(report, f"golden.{report.name}")), seconds)
 
 
-def _cases(report: RunReport | Told, group: str) -> Iterator[Case]:
-    if isinstance(report, Told) or not report.divergences:
+def _cases(report: RunReport | Result, group: str) -> Iterator[Case]:
+    if isinstance(report, Result) or not report.divergences:
         outcome = _OUTCOMES.get(report.code, "error")
-        text = report.text if isinstance(report, Told) else render(report.comparison)
+        text = report.text if isinstance(report, Result) else render(report.comparison)
         message = None if outcome == "passed" else told_line(report)
         yield Case(group=group, name="verdict", outcome=outcome, message=message, lines=text.splitlines())
-    if isinstance(report, Told) or isinstance(report.comparison, NotComparable):
+    if isinstance(report, Result) or isinstance(report.comparison, NotComparable):
         return
     failures: dict[str, list[str]] = {}
     for divergence in report.divergences:

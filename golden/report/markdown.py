@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from esper_harness.report.markdown import code, fenced, table
+from golden.check.results import Result
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, Told
+from golden.report.build import RunReport
 from golden.report.headlines import headline
 from golden.report.text import render
 
@@ -16,7 +17,7 @@ _CLOSING = 100  # bytes for the line that counts what is left out
 
 
 def render_markdown(
-    reports: Sequence[RunReport | Told], evidence: Evidence | None = None, *, limit: int = LIMIT
+    reports: Sequence[RunReport | Result], evidence: Evidence | None = None, *, limit: int = LIMIT
 ) -> str:
     """Return the verdict, what of a change ran, a table of runs and each run's findings.
 
@@ -45,8 +46,8 @@ def _within(parts: Iterable[str], limit: int, count: int) -> tuple[list[str], in
     return kept, count - len(kept)
 
 
-def _section(report: RunReport | Told) -> str:
-    if isinstance(report, Told):
+def _section(report: RunReport | Result) -> str:
+    if isinstance(report, Result):
         text = report.text
     else:
         text = render(report.comparison, left=report.left_title, right=report.right_title)

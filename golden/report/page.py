@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from golden.check.results import Result
 from golden.compare.outcome import Different, Identical, NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, Told
+from golden.report.build import RunReport
 from golden.report.headlines import headline
 from golden.report.templates import template
 from golden.report.text import describe, env_line, gaps, placed, size_text, tolerance_lines
@@ -18,7 +19,7 @@ _RESTS = 60
 _MODELS = 60
 
 
-def render_page(reports: Sequence[RunReport | Told], evidence: Evidence | None = None) -> str:
+def render_page(reports: Sequence[RunReport | Result], evidence: Evidence | None = None) -> str:
     """Write the page, with the diff coverage; equal traces give equal bytes. All text is escaped."""
     verdicts = [report.code for report in reports]
     return template("page.html.jinja").render(
@@ -36,15 +37,15 @@ def _look(verdicts: Sequence[ExitCode]) -> str:
     return "identical" if set(verdicts) == {ExitCode.IDENTICAL} else "unknown"
 
 
-def _section(report: RunReport | Told, anchor: str) -> dict[str, Any]:
+def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
     head = {
         "anchor": anchor,
         "name": report.name,
         "verdict": headline([report]),
         "look": _look([report.code]),
-        "told": report.text.splitlines() if isinstance(report, Told) else [],
+        "told": report.text.splitlines() if isinstance(report, Result) else [],
     }
-    if isinstance(report, Told):
+    if isinstance(report, Result):
         return head
     found = report.comparison
     models = [] if isinstance(found, NotComparable) else _models(report)

@@ -45,8 +45,6 @@ def test_unknown_run(project: Project) -> None:
         (RUN + "\n[args\n", "not TOML"),
         (RUN.replace("count = 3", ""), "module and count go together"),
         (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "command: is missing"),
-        (RUN + 'path = "envs.{env}."\n', "env.path is no key any more: leave it out"),
-        ("threads = 2\n" + RUN, "threads is no key any more: leave it out; torch runs on one thread"),
         (RUN.replace("budget = 5", ""), "budget: is missing"),
         ("profile = 'fast'\n" + RUN, "profile: Input should be 'exact' or 'portable'"),
         (f"seed = {10**21}\n{RUN}", "seed: Input should be less than 9223372036854775808"),
@@ -296,7 +294,6 @@ def test_usage_error_is_unusable_input(project: Project) -> None:
 @pytest.mark.parametrize(
     ("former", "message"),
     [
-        (["power", "--base", "HEAD"], "golden power is called golden mutate"),
         (["mutate", "--mistakes", "3"], "--mistakes is gone: it is called --mutants"),
         (["ab", "--no-diff-coverage"], "--no-diff-coverage is gone: diff coverage is part of --base"),
     ],

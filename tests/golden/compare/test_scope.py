@@ -12,22 +12,28 @@ from golden.compare import Different, Identical, NotComparable
 from golden.compare.divergence import Rows
 from golden.compare.events import EventChange
 from golden.compare.random_states import RandomState
-from golden.compare.scope import Scope, compare_within
+from golden.compare.scope import compare_within
+from golden.trace.same import Part, Same
 from golden.trace.trace import Trace, load_trace
 from tests.golden.traces import write_trace
 
-STEPS = Scope(parts=("steps",))
+
+def scope(what: tuple[Part, ...], **rest: Any) -> Same:
+    return Same(says="", variants=("other",), what=what, **rest)
+
+
+STEPS = scope(("steps",))
 
 
 def test_one_env_of_two(tmp_path: Path) -> None:
     left = load_trace(write_trace(tmp_path / "left", final=True))
     right = load_trace(write_trace(tmp_path / "right", final=True, change={(1, 2): 2.0}))
-    found = compare_within(left, right, Scope(parts=("steps",), env=0))
+    found = compare_within(left, right, scope(("steps",), env=0))
     assert isinstance(found, Identical)
     # Six steps of four tensors, and the final state.
     assert (found.compared.steps, found.compared.tensors) == (6, 28)
-    assert isinstance(compare_within(left, right, Scope(parts=("steps",), env=1)), Different)
-    assert isinstance(compare_within(left, right, Scope(parts=("steps",), env=7)), NotComparable)
+    assert isinstance(compare_within(left, right, scope(("steps",), env=1)), Different)
+    assert isinstance(compare_within(left, right, scope(("steps",), env=7)), NotComparable)
 
 
 def test_one_side_goes_on(tmp_path: Path) -> None:
@@ -35,12 +41,12 @@ def test_one_side_goes_on(tmp_path: Path) -> None:
     long = load_trace(write_trace(tmp_path / "long", steps=6, final=True))
     short = load_trace(write_trace(tmp_path / "short", steps=4, final=True))
     assert isinstance(compare_within(long, short, STEPS), Different)
-    found = compare_within(long, short, Scope(parts=("steps",), overlap="start"))
+    found = compare_within(long, short, scope(("steps",), overlap="start"))
     assert isinstance(found, Identical)
     assert (found.compared.steps, found.compared.tensors) == (8, 32)
 
     other = load_trace(write_trace(tmp_path / "other", steps=4, change={(1, 3): 2.0}))
-    found = compare_within(long, other, Scope(parts=("steps",), overlap="start"))
+    found = compare_within(long, other, scope(("steps",), overlap="start"))
     assert isinstance(found, Different)
     assert [(e.env, e.first_step) for e in found.envs] == [(0, None), (1, 3)]
 
@@ -50,10 +56,10 @@ def test_one_side_began_earlier(tmp_path: Path) -> None:
     resumed = load_trace(
         write_trace(tmp_path / "resumed", final=True, first=3, change={(0, 3): 2.0, (1, 3): 2.0})
     )
-    found = compare_within(through, resumed, Scope(parts=("steps", "rng"), overlap="end"))
+    found = compare_within(through, resumed, scope(("steps", "rng"), overlap="end"))
     assert isinstance(found, Identical)
     assert (found.compared.steps, found.compared.tensors) == (6, 32)
-    assert isinstance(compare_within(through, resumed, Scope(parts=("steps",), overlap="start")), Different)
+    assert isinstance(compare_within(through, resumed, scope(("steps",), overlap="start")), Different)
 
 
 def _event(kind: str, env: int | None, number: int) -> tuple[str, int | None, dict[str, Any]]:
@@ -62,7 +68,7 @@ def _event(kind: str, env: int | None, number: int) -> tuple[str, int | None, di
 
 TURNS = [_event("step", env, number) for number in range(3) for env in range(2)]
 UPDATES = [_event("update", None, number) for number in range(2)]
-EACH = Scope(parts=("events", "counts", "steps", "rng"), env="each")
+EACH = scope(("events", "counts", "steps", "rng"), env="each")
 
 
 def test_each_env_by_itself(tmp_path: Path) -> None:
@@ -72,8 +78,8 @@ def test_each_env_by_itself(tmp_path: Path) -> None:
     right = load_trace(
         write_trace(tmp_path / "right", final=True, env_by_env=True, events=[*UPDATES, *one_by_one])
     )
-    assert isinstance(compare_within(left, right, Scope(parts=("events",))), Different)
-    assert isinstance(compare_within(left, right, Scope(parts=("steps",))), Different)
+    assert isinstance(compare_within(left, right, scope(("events",))), Different)
+    assert isinstance(compare_within(left, right, scope(("steps",))), Different)
     found = compare_within(left, right, EACH)
     assert isinstance(found, Identical)
     assert (found.compared.events, found.compared.steps, found.compared.rng_states) == (8, 12, 1)
@@ -83,9 +89,9 @@ def test_how_many_processes_took_steps_matters_where_steps_do(tmp_path: Path) ->
     one = load_trace(write_trace(tmp_path / "one", events=TURNS))
     two = replace(one, processes=one.processes * 2)
     for parts in (("events", "counts"), ("events",)):
-        assert isinstance(compare_within(one, two, Scope(parts=parts)), Identical)
-    assert isinstance(compare_within(one, two, Scope(parts=("events", "steps"))), Different)
-    assert isinstance(compare_within(one, two, Scope(parts=("events", "rng"))), Different)
+        assert isinstance(compare_within(one, two, scope(parts)), Identical)
+    assert isinstance(compare_within(one, two, scope(("events", "steps"))), Different)
+    assert isinstance(compare_within(one, two, scope(("events", "rng"))), Different)
 
 
 def test_each_env_has_its_own_order(tmp_path: Path) -> None:
@@ -100,7 +106,7 @@ def test_each_env_has_its_own_order(tmp_path: Path) -> None:
     assert isinstance(compare_within(left, policy, EACH), Different)
 
     weights = load_trace(write_trace(tmp_path / "weights", change={(1, 4): 2.0}, env_by_env=True))
-    found = compare_within(weights, left, Scope(parts=("steps",), env="each"))
+    found = compare_within(weights, left, scope(("steps",), env="each"))
     assert isinstance(found, Different)
     assert [(e.env, e.first_step) for e in found.envs] == [(0, None), (1, 4)]
 
@@ -111,20 +117,20 @@ def test_an_env_more_or_less(tmp_path: Path) -> None:
     fewer = load_trace(write_trace(tmp_path / "fewer", events=only_one))
     third = load_trace(write_trace(tmp_path / "third", events=[*TURNS, _event("step", 2, 0)]))
     for other, env in ((fewer, 1), (third, 2)):
-        found = compare_within(left, other, Scope(parts=("events",), env="each"))
+        found = compare_within(left, other, scope(("events",), env="each"))
         assert isinstance(found, Different)
         assert isinstance(found.first, EventChange)
         assert found.first.env == env
     moved = [("step", 1 - (env or 0), payload) for _, env, payload in TURNS[:1]] + TURNS[1:]
     counted = load_trace(write_trace(tmp_path / "counted", events=moved))
-    found = compare_within(left, counted, Scope(parts=("counts",), env="each"))
+    found = compare_within(left, counted, scope(("counts",), env="each"))
     assert isinstance(found, Different)
     assert found.first == Rows("counts of step of env 0", "3", "2")
 
 
 def test_each_env_without_any(tmp_path: Path) -> None:
     trace = load_trace(write_trace(tmp_path / "left", steps=0, events=UPDATES))
-    found = compare_within(trace, trace, Scope(parts=("events",), env="each"))
+    found = compare_within(trace, trace, scope(("events",), env="each"))
     assert isinstance(found, NotComparable)
     assert found.reason == "no event and no optimizer step of any env on either side"
 
@@ -139,7 +145,7 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
 
     trace = load_trace(write_trace(tmp_path / "left"))
     left, same, other = (with_states(trace, *states) for states in (("a", "x"), ("b", "x"), ("a", "y")))
-    rng = Scope(parts=("steps", "rng"), env="each")
+    rng = scope(("steps", "rng"), env="each")
     assert isinstance(compare_within(left, same, rng), Identical)
     found = compare_within(left, other, rng)
     assert isinstance(found, Different)
@@ -149,6 +155,6 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["events", "counts", "steps", "rng", "reads"])
 def test_part_that_neither_side_has(tmp_path: Path, part: str) -> None:
     left = load_trace(write_trace(tmp_path / "left", steps=0))
-    found = compare_within(left, left, Scope(parts=(part,)))  # type: ignore[arg-type]
+    found = compare_within(left, left, scope((part,)))  # type: ignore[arg-type]
     assert isinstance(found, NotComparable)
     assert "on either side" in found.reason

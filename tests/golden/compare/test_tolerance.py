@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from golden.compare import Different, Identical, compare
 from golden.compare.events import EventChange
-from golden.compare.scope import Part, Scope, compare_within
+from golden.compare.scope import compare_within
 from golden.compare.steps import StepDivergence
 from golden.compare.values import ulps_apart
 from golden.trace.events import Event
 from golden.trace.golden import digested
 from golden.trace.numbers import hex_ulps
+from golden.trace.same import Part, Same
 from golden.trace.tolerance import Kind, Tolerance
 from golden.trace.trace import FORMAT, About, Trace, load_trace
 from tests.golden.project import Project
@@ -277,7 +278,7 @@ def test_final_state_within_tolerance(tmp_path: Path, factor: float, what: Part,
     allowed = [_tolerance(kind, "body.*", 1) for kind in KINDS]
     left = load_trace(write_trace(tmp_path / "left", final=True, tolerances=allowed))
     changed = write_trace(tmp_path / "right", final=True, change={(1, 2): factor}, tolerances=allowed)
-    found = compare_within(left, load_trace(changed), Scope((what,)))
+    found = compare_within(left, load_trace(changed), Same(says="", variants=("other",), what=(what,)))
     assert isinstance(found, Identical) is passes
     if isinstance(found, Identical):
         assert {(one.tolerance.of, one.values, one.ulps) for one in found.tolerated} >= {("params", 1, 1)}

@@ -16,7 +16,7 @@ from golden.compare import Different, Identical, NotComparable, compare
 from golden.compare.final_states import FinalState
 from golden.compare.outcome import Compared
 from golden.compare.replicas import compare_replicas
-from golden.compare.scope import Scope, compare_within
+from golden.compare.scope import compare_within
 from golden.record import find_run, record_run
 from golden.report.build import build
 from golden.report.headlines import verdict_line
@@ -25,6 +25,7 @@ from golden.report.page import render_page
 from golden.report.text import describe, render
 from golden.trace.errors import NothingComparable, RunFailed
 from golden.trace.golden import digested
+from golden.trace.same import Same
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Call, Trace
 
@@ -220,12 +221,12 @@ def test_another_number_of_ranks_is_compared_by_what_it_ends_with(record: Record
     two, one = record("accumulate"), record("accumulate", ranks=1)
     assert isinstance(compare(two, one), Different)
     # The same sums in another order: equal but for rounding.
-    found = compare_within(two, one, Scope(parts=("final",), ranks="first"))
+    found = compare_within(two, one, Same(says="", variants=("one",), what=("final",), ranks="first"))
     assert not isinstance(found, NotComparable)
     assert isinstance(found, Identical) or isinstance(found.first, FinalState)
     near = [Tolerance(of=of, field="*", ulps=1 << 16, reason="sums in another order") for of in TENSORS]
     sides = [replace(t, about=t.about.model_copy(update={"tolerances": near})) for t in (two, one)]
-    found = compare_within(*sides, Scope(parts=("final",), ranks="first"))
+    found = compare_within(*sides, Same(says="", variants=("one",), what=("final",), ranks="first"))
     assert isinstance(found, Identical), found
 
 
