@@ -67,7 +67,7 @@ def localize(
 
 def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple[str, LineChange]]:
     for processes in zip(left.processes, again.processes, right.processes, strict=False):
-        files = [process.lines_file(step) for process in processes]
+        files = [process.close_look("lines", step) for process in processes]
         a, b, c = (read_lines(file) if file is not None else [] for file in files)
         change = locate_line(a, c, noise(a, b))
         if change is not None:
@@ -84,6 +84,6 @@ def step_of(found: Comparison) -> int | None:
 
 def _locate(left: Trace, right: Trace, step: int) -> Iterator[tuple[str, Located]]:
     for a, b in zip(left.processes, right.processes, strict=False):
-        files = a.operations_file(step), b.operations_file(step)
+        files = a.close_look("operations", step), b.close_look("operations", step)
         if files[0] is not None and files[1] is not None:
             yield a.name, locate(read_operations(files[0]), read_operations(files[1]))

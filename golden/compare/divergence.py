@@ -64,11 +64,6 @@ def number_of(step: int | None) -> float:
     return END if step is None else step
 
 
-def of_process(name: str) -> str:
-    """Return a process in words, behind what is of it; nothing for the only or first one."""
-    return "" if name == "rank-0" else f" of {name.replace('-', ' ')}"
-
-
 @dataclass(frozen=True, slots=True)
 class Distance:
     """The distance of two tensors of one dtype and shape. ``ulps`` is None where no number is."""

@@ -19,13 +19,13 @@ from golden.compare.divergence import (
     kind_text,
     many,
     number_of,
-    of_process,
     tensor_lines,
 )
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
+from golden.trace.streams import of_process
 from golden.trace.trace import Process
 
 _HEX = 32

@@ -40,13 +40,13 @@ def compare_random_states(sides: Sides) -> Found:
     left, right = sides.left, sides.right
     states = sum(len(step.rng) for step in left.steps) + min(len(left.rng), len(right.rng))
     compared = Compared(rng_states=states)
-    for number, (x, y) in enumerate(zip(left.steps, right.steps, strict=False)):
+    last = "the start"
+    numbers = [*range(min(len(left.steps), len(right.steps))), None]
+    for number in numbers:
+        x, y = (side if number is None else side.steps[number] for side in (left, right))
         if x.rng != y.rng:
-            before = f"step {number - 1} overall" if number else "the start"
-            return Found([RandomState(left.name, _unequal(x.rng, y.rng), number, before)], compared)
-    if left.rng != right.rng:
-        before = f"step {len(left.steps) - 1} overall" if left.steps else "the start"
-        return Found([RandomState(left.name, _unequal(left.rng, right.rng), None, before)], compared)
+            return Found([RandomState(left.name, _unequal(x.rng, y.rng), number, last)], compared)
+        last = f"step {number} overall"
     return Found((), compared)
 
 

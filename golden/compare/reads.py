@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from golden.compare.divergence import END, SHOWN, Divergence, many, number_of, of_process
+from golden.compare.divergence import END, SHOWN, Divergence, many, number_of
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
-from golden.trace.streams import Stream
+from golden.trace.streams import Stream, of_process
 from golden.trace.trace import Site
 
 Reads = Mapping[Site, int] | None
@@ -25,11 +25,11 @@ _KEYS: tuple[Callable[[Site], Hashable], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class SiteChange:
-    """The number of host reads at one place of the program on both sides."""
+    """The number of host reads at one place of the program on both sides, or the values that they gave."""
 
     title: str
-    left: int
-    right: int
+    left: int | str
+    right: int | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,6 @@ class ReadCount(Divergence):
 
 
 @dataclass(frozen=True, slots=True)
-class ValueChange:
-    """The value that one place of the program reads to the host on both sides."""
-
-    title: str
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
 class ReadValue(Divergence):
     """The host reads another value before a step; ``number`` is None for after the last one."""
 
@@ -86,7 +77,7 @@ class ReadValue(Divergence):
     stream: Stream | None
     step: int
     number: int | None
-    sites: tuple[ValueChange, ...]
+    sites: tuple[SiteChange, ...]
 
     def order(self) -> tuple[float, float, float]:
         return (number_of(self.number), END, 4)
@@ -199,7 +190,7 @@ def compare_values(sides: Sides) -> Found:
     return Found([first] if first is not None else [])
 
 
-def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:
+def value_changes(left: Values, right: Values) -> tuple[SiteChange, ...]:
     """Return the places that read other values; what is read at another place is matched first."""
     if left is None or right is None or left == right:
         return ()
@@ -210,7 +201,7 @@ def value_changes(left: Values, right: Values) -> tuple[ValueChange, ...]:
         for site in list(x):
             other = next((o for o in y if key(o) == key(site)), None)
             if other is not None:
-                found.append(ValueChange(other.title, x.pop(site), y.pop(other)))
+                found.append(SiteChange(other.title, x.pop(site), y.pop(other)))
     return tuple(found)
 
 

@@ -139,7 +139,7 @@ def _contents(step: Step) -> Compared:
 
 def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:
     changes: list[KindChange] = []
-    files = left.dense_file(a.number), right.dense_file(b.number)
+    files = left.close_look("dense", a.number), right.close_look("dense", b.number)
 
     @functools.cache
     def kept() -> list[Mapping[str, Mapping[str, torch.Tensor]]]:

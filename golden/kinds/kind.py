@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+
+from ..trace.paths import Patterns
 
 
 class Kind(ABC):
@@ -17,5 +19,5 @@ class Kind(ABC):
         """Begin to listen, before the program's own code runs."""
 
     @abstractmethod
-    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the title of each thing that is held now, and its fields as text; not ``unstable`` ones."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch.amp.grad_scaler import GradScaler
 
 from ..trace.extra_state import describe
+from ..trace.paths import Patterns
 from .kind import Kind
 
 _AT_MOST = 64
@@ -34,9 +35,9 @@ class Observed(Kind):
 
         GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
 
-    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the fields of those that scale."""
         enabled = [fields for fields in self._scalers if fields.get("_enabled")]
         for index, fields in enumerate(enabled):
             own = {k.lstrip("_"): value for k, value in fields.items() if k != "_per_optimizer_states"}
-            yield f"gradient scaler {index}", dict(describe(own, unstable, set(), "scaler"))
+            yield f"gradient scaler {index}", dict(describe(own, unstable, "scaler"))

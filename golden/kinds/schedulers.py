@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from torch.optim import lr_scheduler
 
 from ..trace.extra_state import describe
+from ..trace.paths import Patterns
 from .kind import Kind
 
 _AT_MOST = 64
@@ -53,7 +54,7 @@ class Observed(Kind):
             self._numbers[scheduler] = len(self._fields)
             self._fields.append((type(scheduler).__name__, fields))
 
-    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the fields of each, as they were last."""
         for index, (name, fields) in enumerate(self._fields):
-            yield f"scheduler {index} ({name})", dict(describe(fields, unstable, set(), "scheduler"))
+            yield f"scheduler {index} ({name})", dict(describe(fields, unstable, "scheduler"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
+from ..trace.paths import Patterns
 from .kind import Kind
 
 # How each is asked for.
@@ -26,7 +27,7 @@ _SETTINGS: Mapping[str, Callable[[], Any]] = {
 class Observed(Kind):
     """All settings, as one thing."""
 
-    def take(self, unstable: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Return the settings as they are now."""
         yield "settings of the process", {name: _asked(ask) for name, ask in _SETTINGS.items()}
 

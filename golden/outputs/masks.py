@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from golden.trace.paths import is_unstable
+from golden.trace.paths import Patterns
 
 # A field whose name has one of these words is a time or a rate.
 _WORDS = {
@@ -114,10 +114,8 @@ class Masks:
     """
 
     places: Mapping[str, str]
-    unstable: Sequence[str] = ()
+    unstable: Patterns = field(default_factory=Patterns)
     expressions: Sequence[re.Pattern[str]] = ()
-    # The patterns that matched so far.
-    seen: set[str] = field(default_factory=set, compare=False)
     left_out: LeftOut = field(default_factory=LeftOut, compare=False)
 
     def text(self, text: str) -> str:
@@ -146,10 +144,8 @@ class Masks:
             timed = False
         if timed and _SPLIT.split(name)[-1].lower() in _NOT_MEASURED:
             timed = False
-        matching = [pattern for pattern in self.unstable if is_unstable(path, (pattern,))]
-        self.seen.update(matching)
         measured = timed or name.lower().endswith(_ENDINGS)
-        return bool(matching) or (measured and not isinstance(value, bool))
+        return self.unstable.name(path) or (measured and not isinstance(value, bool))
 
     def lines(self, text: str) -> Iterator[str]:
         """Yield the lines of a text that can repeat; of what was drawn over, only what remained."""

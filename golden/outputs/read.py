@@ -19,6 +19,7 @@ from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
 from golden.trace.outputs import Output
+from golden.trace.paths import Patterns
 
 _CHECKPOINTS = {".pt", ".pth", ".ckpt", ".bin", ".tar", ".model"}
 _PICKLES = {".pkl", ".pickle", ".joblib"}
@@ -118,7 +119,7 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     if suffix in (".csv", ".tsv"):
         if path.name.endswith("monitor.csv"):
             # What the wrappers called Monitor of gym's descendants write: t is a time.
-            masks = replace(masks, unstable=(*masks.unstable, "t"))
+            masks = replace(masks, unstable=Patterns((*masks.unstable.patterns, "t")))
         return "table", read_table(text, masks, "," if suffix == ".csv" else "\t")
     if is_table(text):
         return "table", read_table(text, masks, "\t")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from torch import nn
 
 from ..trace.digest import has_memory
 from ..trace.extra_state import describe
-from ..trace.paths import is_unstable
+from ..trace.paths import Patterns
 
 _OF_ALL = frozenset(vars(nn.Module()))
 _NAMES = frozenset((torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format))
@@ -36,8 +36,7 @@ class Attributes:
     def told(
         self,
         modules: Iterable[tuple[str, nn.Module]],
-        unstable: Sequence[str],
-        seen: set[str],
+        unstable: Patterns,
         unread: dict[str, None],
     ) -> dict[str, str]:
         """Return path and text of every attribute; ``unread`` takes the names of those that are too large.
@@ -52,7 +51,7 @@ class Attributes:
             key = prefix, id(module)
             known = self._known.get(key)
             if known is None or not known.holds(module):
-                known = _known(module, prefix, unstable, seen, unread)
+                known = _known(module, prefix, unstable, unread)
                 if known.is_fixed:
                     self._known[key] = known
             found |= known.rows
@@ -89,9 +88,7 @@ def _is_fixed(value: Any) -> bool:
     return kind in _FIXED or kind in _NAMES or (kind is tuple and all(map(_is_fixed, value)))
 
 
-def _known(
-    module: nn.Module, prefix: str, unstable: Sequence[str], seen: set[str], unread: dict[str, None]
-) -> _Known:
+def _known(module: nn.Module, prefix: str, unstable: Patterns, unread: dict[str, None]) -> _Known:
     of_torch = type(module).__module__.startswith("torch.")
     table = module.__dict__
     names = [name for name in table if name not in _OF_ALL and not (of_torch and name.startswith("_"))]
@@ -100,25 +97,21 @@ def _known(
         try:
             kept = _kept(table[name])
             if kept is not None:
-                rows |= _told(f"{prefix}{name}", kept[0], unstable, seen, unread)
+                rows |= _told(f"{prefix}{name}", kept[0], unstable, unread)
         except Exception as error:
             # What an object of the program's own does when it is asked ends no looks.
             unread[f"attribute {prefix}{name} ({type(error).__name__})"] = None
     return _Known(weakref.ref(module), len(table), names, [table[name] for name in names], rows)
 
 
-def _told(
-    path: str, value: Any, unstable: Sequence[str], seen: set[str], unread: dict[str, None]
-) -> Iterator[tuple[str, str]]:
-    matching = [pattern for pattern in unstable if is_unstable(path, (pattern,))]
-    seen.update(matching)
-    if matching:
+def _told(path: str, value: Any, unstable: Patterns, unread: dict[str, None]) -> Iterator[tuple[str, str]]:
+    if unstable.name(path):
         return
     size = sum(t.numel() * t.element_size() for t in _tensors(value)) >> 20
     if size > _LARGEST_MIB:
         unread[f"attribute {path} of {size} MiB"] = None
         return
-    leaves = list(describe(value, unstable, seen, path))
+    leaves = list(describe(value, unstable, path))
     if len(leaves) > _LEAVES_AT_MOST:
         unread[f"attribute {path} of {len(leaves)} values"] = None
         return

@@ -9,12 +9,13 @@ import torch
 
 from ..kinds import kinds
 from ..trace.extra_state import describe
+from ..trace.paths import Patterns
 
 
 class Held:
     """Gathers settings; ``unstable`` names fields that are left out."""
 
-    def __init__(self, unstable: Sequence[str]) -> None:
+    def __init__(self, unstable: Patterns) -> None:
         self._unstable = unstable
         self._kinds = kinds()
         self.reset()
@@ -33,7 +34,7 @@ class Held:
         found: dict[str, str] = {}
         for index, group in enumerate(groups):
             rest = {key: value for key, value in group.items() if key != "params"}
-            found |= describe(rest, self._unstable, set(), f"group {index}")
+            found |= describe(rest, self._unstable, f"group {index}")
         params = [parameter for group in groups for parameter in group["params"]]
         for place, parameter in enumerate(params):
             grad = parameter.grad

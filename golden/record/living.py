@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,6 +19,7 @@ from torch.nn.parameter import is_lazy
 
 from ..trace.extra_state import describe
 from ..trace.kinds import MODULE_KINDS
+from ..trace.paths import Patterns
 from .attributes import Attributes, shared
 from .generators import OwnGenerators, Row, other_threads
 from .naming import ModuleRegistry, walk
@@ -57,7 +58,7 @@ class Living:
         generators: OwnGenerators,
         write: Callable[[dict[str, Any]], None],
         quietly: Callable[[], AbstractContextManager[Any]],
-        unstable: Sequence[str],
+        unstable: Patterns,
         digests: Where,
     ) -> None:
         self._registry, self._generators = registry, generators
@@ -76,7 +77,7 @@ class Living:
         self._gone: list[dict[str, Any]] = []
         self._forms = self._numbered = self._beyond = 0
         self._rows: list[Row] | None = []
-        self._unstable_seen: set[str] = set()
+        self._unstable.seen.clear()
 
     def look(self, name: str, number: int | None, *, after: bool = False) -> None:
         """Write what changed since the last look; ``number`` is the step before or ``after`` which it is."""
@@ -105,7 +106,7 @@ class Living:
         if number is None:
             record["unseeded"] = self._generators.unseeded
             record["unseeded_at"] = self._generators.unseeded_at
-            record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable_seen)}
+            record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable.seen)}
         self._write(record)
 
     def try_to_look(self, name: str, number: int | None, *, after: bool = False) -> None:
@@ -138,7 +139,7 @@ class Living:
         state["training"] = "".join("01"[m.training] for _, m in modules)
         wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
         state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
-        told = followed.attributes.told(modules, self._unstable, self._unstable_seen, self.unread)
+        told = followed.attributes.told(modules, self._unstable, self.unread)
         state["attributes"] = {**told, "(names of one tensor)": shared(followed.tables)}
         if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
             # It would live as long as its tensors are held here.
@@ -151,7 +152,7 @@ class Living:
             return
         with self._quietly(), torch.no_grad():
             try:
-                yield from describe(module.get_extra_state(), self._unstable, self._unstable_seen)
+                yield from describe(module.get_extra_state(), self._unstable)
             except Exception as error:
                 yield "", f"({type(error).__name__})"
 

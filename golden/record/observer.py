@@ -28,6 +28,7 @@ from ..trace.digest import Flat
 from ..trace.fingerprint import fingerprint
 from ..trace.kinds import END
 from ..trace.numbers import exact
+from ..trace.paths import Patterns
 from . import layout as layouts
 from .distributed import Collectives, Meshes
 from .ending import name_of_process, note_end
@@ -82,17 +83,18 @@ class Observer:
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._reads = ReadCounter(memory=spec["deterministic"] != "off", unstable=spec["unstable_values"])
         self._own_generators = OwnGenerators(place_of)
+        unstable = Patterns(spec["unstable"])
         self._living = Living(
             self._registry,
             self._own_generators,
             self._write,
             self._reads.muted,
-            spec["unstable"],
+            unstable,
             spec["digests"],
         )
         self._collectives = Collectives(lambda: len(self._losses), self._joined)
         self._meshes = Meshes()
-        self._held = Held(spec["unstable"])
+        self._held = Held(unstable)
         # Until the program makes an optimizer, backward passes are the clock.
         self._handmade: Handmade | None = Handmade(self._on_step)
         self._lock = threading.RLock()

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Set
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from golden.outputs import Masks, is_passing, read_outputs
 from golden.record.run import EVERYTHING, Run
 from golden.trace.errors import UnusableInput
 from golden.trace.outputs import Output
-from golden.trace.paths import matching
+from golden.trace.paths import Patterns, matching
 
 _Stamp = tuple[int, int]
 # Of libraries, which fill them once.
@@ -126,12 +125,12 @@ def gather(
     outputs: Path,
     declared: Declared,
     processes: int,
-    seen: set[str],
+    unstable: Patterns,
     left_out: list[str],
 ) -> list[Output]:
     """Return everything that the run printed and wrote, but for its events and what it says to leave out.
 
-    Patterns of unstable fields that matched are added to ``seen``, words for what was masked to ``left_out``.
+    Words for what was masked are added to ``left_out``.
     """
     events = set(matching(outputs, run.events.files)) if run.events else set()
     own = [(path.relative_to(outputs).as_posix(), path) for path in outputs.rglob("*")]
@@ -149,14 +148,14 @@ def gather(
     return read_outputs(
         streams,
         kept,
-        replace(masks(run, root=root, outputs=outputs), seen=seen),
+        masks(run, unstable, root=root, outputs=outputs),
         links=[(name, path) for name, path in links if not _ignored(name, run)],
         ordered=processes <= 1,
         left_out=left_out,
     )
 
 
-def masks(run: Run, *, root: Path, outputs: Path) -> Masks:
+def masks(run: Run, unstable: Patterns, *, root: Path, outputs: Path) -> Masks:
     """Return the masks for the outputs of a run."""
     places = {str(outputs): "{out}", str(root): "{root}"}
     # A tree is called the same wherever in it the command is given.
@@ -165,7 +164,6 @@ def masks(run: Run, *, root: Path, outputs: Path) -> Masks:
     home, host = str(Path.home()), socket.gethostname()
     places |= {home: "~"} if len(home) > 1 else {}
     places |= {host: "<host>"} if len(host) > 5 else {}
-    unstable = (*run.outputs.unstable, *(run.events.unstable if run.events else ()))
     return Masks(places, unstable, [re.compile(pattern) for pattern in run.outputs.mask])
 
 

@@ -26,7 +26,7 @@ from golden.record.writes import written
 from golden.trace.errors import NothingComparable, RunFailed, UnusableInput
 from golden.trace.events import Event, read_events
 from golden.trace.outputs import write_outputs
-from golden.trace.paths import matching
+from golden.trace.paths import Patterns, matching
 from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 
 # With less room than this a record can't be closed, in bytes.
@@ -149,9 +149,9 @@ def _record(
         beside = unwatched(run, root=root, outputs=outputs, declared=declared)
         _check_all_seen(run, folder)
         processes = _processes(folder)
-        seen: set[str] = set()
+        unstable = Patterns(_unstable(run))
         masked: list[str] = []
-        events, event_files = _events(run, outputs, seen)
+        events, event_files = _events(run, outputs, unstable)
         produced = gather(
             run,
             root=root,
@@ -159,7 +159,7 @@ def _record(
             outputs=outputs,
             declared=declared,
             processes=len(processes),
-            seen=seen,
+            unstable=unstable,
             left_out=masked,
         )
     write_outputs(folder, produced)
@@ -179,7 +179,7 @@ def _record(
         tolerances=list(run.tolerance),
         event_files=event_files,
         without=[f"values of {name}" for name in run.observe.unstable_values],
-        unmatched=[pattern for pattern in _unstable(run) if pattern not in seen],
+        unmatched=[pattern for pattern in _unstable(run) if pattern not in unstable.seen],
         unwatched=beside,
         masked=masked,
         no_files=no_files,
@@ -262,22 +262,23 @@ def _readable(part: str, outputs: Path, root: Path) -> str:
     return part.replace(str(outputs), "{out}").replace(str(root), "{root}")
 
 
-def _events(run: Run, outputs: Path, seen: set[str]) -> tuple[list[Event], dict[str, int]]:
+def _events(run: Run, outputs: Path, unstable: Patterns) -> tuple[list[Event], dict[str, int]]:
     """Return all events in order, and the first one of each file."""
     if run.events is None:
         return [], {}
     files = sorted(set(matching(outputs, run.events.files)))
     events: list[Event] = []
     starts = {}
+    own = Patterns(run.events.unstable)
     for path in files:
         starts[str(path.relative_to(outputs))] = len(events)
         events += read_events(
             path,
             type_field=run.events.type,
             env_field=run.env.field if run.env else None,
-            unstable=run.events.unstable,
-            seen=seen,
+            unstable=own,
         )
+    unstable.seen |= own.seen
     if not events:
         what = f"wrote no file that matches {run.events.files}" if not files else "wrote no event"
         raise NothingComparable(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from golden.check.results import Result
-from golden.compare.outcome import Different, Identical, NotComparable
+from golden.compare.outcome import Compared, NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
 from golden.report.build import RunReport
 from golden.report.headlines import headline
 from golden.report.templates import template
-from golden.report.text import describe, env_line, gaps, placed, size_text, tolerance_lines
+from golden.report.text import amount_parts, describe, env_line, gaps, not_kept, placed, tolerance_lines
 from golden.trace.errors import ExitCode
 
 _RESTS = 60
@@ -48,15 +48,16 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
     if isinstance(report, Result):
         return head
     found = report.comparison
-    models = [] if isinstance(found, NotComparable) else _models(report)
+    compared = None if isinstance(found, NotComparable) else found.compared
+    models = [] if compared is None else _models(report)
     first, *details = placed(describe(report.divergences[0]), found) if report.divergences else [""]
     rest = placed([describe(each)[0] for each in report.divergences[1:]], found)
     return {
         **head,
         "reason": found.reason if isinstance(found, NotComparable) else "",
-        "compared": [] if isinstance(found, NotComparable) else _amounts(found),
+        "compared": [] if compared is None else [part.split(" ", 1) for part in amount_parts(compared)],
         "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
-        "gaps": [] if isinstance(found, NotComparable) else gaps(found.compared),
+        "gaps": [] if compared is None else _gaps(compared),
         "first": first,
         "details": details,
         "closely": report.closely,
@@ -70,19 +71,10 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
     }
 
 
-def _amounts(found: Identical | Different) -> list[tuple[str, str]]:
-    compared = found.compared
-    left_out = [("final states not kept", f"{compared.left_out:,}")] if compared.left_out else []
-    return [
-        ("events", f"{compared.events:,}"),
-        ("optimizer steps", f"{compared.steps:,}"),
-        ("tensors", f"{compared.tensors:,}"),
-        ("of tensors", size_text(compared.bytes)),
-        ("scalars", f"{compared.scalars:,}"),
-        ("random states", f"{compared.rng_states:,}"),
-        ("host reads", f"{compared.reads:,}"),
-        *left_out,
-    ]
+def _gaps(compared: Compared) -> list[str]:
+    kept = not_kept(compared).removeprefix(", but for ")
+    words = [*compared.uncompared, *([kept] if kept else [])]
+    return [*([f"not compared: {', '.join(words)}"] if words else []), *gaps(compared)]
 
 
 def _models(report: RunReport) -> list[tuple[str, int, str]]:

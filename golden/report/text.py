@@ -91,8 +91,8 @@ def _tolerated(one: Tolerated) -> str:
     return f"{head} ({where}): {given.reason}"
 
 
-def amounts(compared: Compared) -> str:
-    """Say how much was compared, in one line."""
+def amount_parts(compared: Compared) -> list[str]:
+    """Say how much was compared of each kind."""
     parts = [
         many(compared.events, "event"),
         many(compared.steps, "optimizer step"),
@@ -105,7 +105,12 @@ def amounts(compared: Compared) -> str:
         parts.append(many(compared.outputs, "value") + " of output")
     if compared.living:
         parts.append(many(compared.living, "state") + " of modules and own generators")
-    text = ", ".join(parts)
+    return parts
+
+
+def amounts(compared: Compared) -> str:
+    """Say how much was compared, in one line."""
+    text = ", ".join(amount_parts(compared))
     return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
 
 

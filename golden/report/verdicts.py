@@ -12,6 +12,7 @@ from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.text import amounts, gaps, not_kept, render, tolerance_lines, verdict_word
+from golden.trace.streams import of_process
 
 
 def render_verdict(verdict: Verdict) -> str:
@@ -70,10 +71,10 @@ def closely(found: Localized) -> list[str]:
     """Return the operation and the line where the sides part, for each process."""
     lines = []
     for process, located in found.operations:
-        prefix = f"operations before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
+        prefix = f"operations before step {found.step}{of_process(process)}"
         lines += [f"{prefix}: {line}" for line in _located(located)]
     for process, change in found.lines:
-        prefix = f"lines before step {found.step}" + ("" if process == "rank-0" else f" of {process}")
+        prefix = f"lines before step {found.step}{of_process(process)}"
         lines.append(f"{prefix}: {_line(change)}")
     if not found.operations:
         lines.append(f"no operation was logged before step {found.step} on both sides")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from golden.trace.errors import RunFailed
 from golden.trace.moments import Moment
-from golden.trace.paths import is_unstable
+from golden.trace.paths import Patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,8 @@ class Event:
         return json.dumps(self.payload, sort_keys=True, separators=(",", ":"))
 
 
-def read_events(
-    path: Path, *, type_field: str, env_field: str | None, unstable: Sequence[str], seen: set[str]
-) -> list[Event]:
-    """Return the events of a JSON-lines file in order. A line that is not a JSON object raises `RunFailed`.
-
-    Patterns of ``unstable`` that matched are added to ``seen``.
-    """
+def read_events(path: Path, *, type_field: str, env_field: str | None, unstable: Patterns) -> list[Event]:
+    """Read the events of a JSON-lines file in order. Raises `RunFailed` for a line that is no JSON object."""
     events = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         if not line.strip():
@@ -51,16 +46,14 @@ def read_events(
                 f"{path.name} line {number}: not a JSON object: {line[:60]!r}; "
                 "the script stopped while writing it, or `events.files` matches another kind of file"
             ) from None
-        events.append(_event(record, type_field, env_field, unstable, seen))
+        events.append(_event(record, type_field, env_field, unstable))
     return events
 
 
-def _event(
-    record: dict[str, Any], type_field: str, env_field: str | None, unstable: Sequence[str], seen: set[str]
-) -> Event:
+def _event(record: dict[str, Any], type_field: str, env_field: str | None, unstable: Patterns) -> Event:
     env = lookup(record, env_field) if env_field else None
     kind = lookup(record, type_field)
-    payload = _stable(record, unstable, "", seen)
+    payload = _stable(record, unstable, "")
     return Event(
         kind=_well_formed(kind) if kind is not None else "(no type)",
         env=env if isinstance(env, int) and not isinstance(env, bool) else None,
@@ -80,16 +73,14 @@ def lookup(record: Any, dotted: str) -> Any:
     return record
 
 
-def _stable(value: Any, unstable: Sequence[str], path: str, seen: set[str]) -> Any:
+def _stable(value: Any, unstable: Patterns, path: str) -> Any:
     if isinstance(value, dict):
         kept = {}
         for key, item in value.items():
             below = f"{path}.{key}" if path else key
-            matching = [pattern for pattern in unstable if is_unstable(below, (pattern,))]
-            seen.update(matching)
-            if not matching:
-                kept[key] = _stable(item, unstable, below, seen)
+            if not unstable.name(below):
+                kept[key] = _stable(item, unstable, below)
         return kept
     if isinstance(value, list):
-        return [_stable(item, unstable, f"{path}.{index}", seen) for index, item in enumerate(value)]
+        return [_stable(item, unstable, f"{path}.{index}") for index, item in enumerate(value)]
     return value

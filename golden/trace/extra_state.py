@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 import xxhash
 
 from .digest import digests, plain
-from .paths import is_unstable
+from .paths import Patterns
 
 _DEEPEST = 8
 _PLAIN = (int, float, complex, str, bool, type(None))
 
 
 def describe(
-    value: Any, unstable: Sequence[str], seen: set[str], path: str = "extra_state", depth: int = 0
+    value: Any, unstable: Patterns, path: str = "extra_state", depth: int = 0
 ) -> Iterator[tuple[str, str]]:
-    """Yield its leaves: numbers and text as they are, bytes and tensors by digest, others by class.
-
-    Patterns of ``unstable`` that matched are added to ``seen``.
-    """
-    matching = [pattern for pattern in unstable if is_unstable(path, (pattern,))]
-    if matching:
-        seen.update(matching)
+    """Yield its leaves: numbers and text as they are, bytes and tensors by digest, others by class."""
+    if unstable.name(path):
         return
     if isinstance(value, Mapping) and depth < _DEEPEST:
         for key, item in value.items():
-            yield from describe(item, unstable, seen, f"{path}.{key}", depth + 1)
+            yield from describe(item, unstable, f"{path}.{key}", depth + 1)
     elif isinstance(value, (list, tuple)) and depth < _DEEPEST:
         for index, item in enumerate(value):
-            yield from describe(item, unstable, seen, f"{path}.{index}", depth + 1)
+            yield from describe(item, unstable, f"{path}.{index}", depth + 1)
     else:
         yield path, _text(value)
 

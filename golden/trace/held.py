@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from golden.trace.streams import Stream, streams
+from golden.trace.streams import Stream, of_process, streams
 from golden.trace.trace import Process
 
 
@@ -23,7 +23,7 @@ def settings(process: Process) -> dict[str, Mapping[str, str]]:
         if known is not None:
             again = f", {seen[stream]}" if seen[stream] > 1 else ""
             found[f"settings of {stream.title}{again} at the end"] = known
-    of = "" if process.name == "rank-0" else f" of {process.name.replace('-', ' ')}"
+    of = of_process(process.name)
     return found | {
         f"{title}{of} at the end": fields for title, fields in process.held.get("kinds", {}).items()
     }
@@ -34,7 +34,7 @@ def attributes(process: Process) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     modules = process.looks[-1].modules if process.looks else ()
     count = Counter(module.group for module in modules)
-    of = "" if process.name == "rank-0" else f" of {process.name.replace('-', ' ')}"
+    of = of_process(process.name)
     for module in modules:
         number = f"{count[module.group]} " if count[module.group] > 1 else ""
         for path, text in sorted((module.attributes or {}).items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,16 +37,30 @@ class Output:
         return self.name if self.name in STREAMS or self.kind == "facts" else f"file {self.name}"
 
 
+def _branches(value: Any, path: str) -> list[tuple[Any, Any, str]]:
+    """Return what is directly in a tree, by key or index, with its dotted paths; nothing of a leaf."""
+    items = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    )
+    return [(key, item, f"{path}.{key}" if path else str(key)) for key, item in items]
+
+
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of a tree with their dotted paths; an empty branch is a value."""
-    if isinstance(value, Mapping) and value:
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(value):
-            yield from leaves(item, f"{path}.{index}" if path else str(index))
-    else:
+    branches = _branches(value, path)
+    for _, item, below in branches:
+        yield from leaves(item, below)
+    if not branches:
         yield path, value
+
+
+def mapped(value: Any, change: Callable[[str, Any], Any], path: str = "") -> Any:
+    """Return a tree of the same form with other leaves: what ``change`` makes of their paths and values."""
+    branches = _branches(value, path)
+    if not branches:
+        return change(path, value)
+    found = {key: mapped(item, change, below) for key, item, below in branches}
+    return list(found.values()) if isinstance(value, list) else found
 
 
 def nesting(value: Any) -> Any:

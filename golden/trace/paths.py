@@ -7,10 +7,23 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 
-def is_unstable(path: str, patterns: Sequence[str]) -> bool:
-    """Tell whether a field is named unstable: a pattern with a dot matches the path, else any name."""
-    name = path.rpartition(".")[2]
-    return any(fnmatchcase(path if "." in pattern else name, pattern) for pattern in patterns)
+def is_named(path: str, pattern: str) -> bool:
+    """Tell whether a pattern names a field: with a dot it matches the path, else the last name of it."""
+    return fnmatchcase(path if "." in pattern else path.rpartition(".")[2], pattern)
+
+
+class Patterns:
+    """The fields that can't repeat, as patterns; ``seen`` are those that named a field so far."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        self.patterns = tuple(patterns)
+        self.seen: set[str] = set()
+
+    def name(self, path: str) -> bool:
+        """Tell whether they name a field."""
+        found = [pattern for pattern in self.patterns if is_named(path, pattern)]
+        self.seen.update(found)
+        return bool(found)
 
 
 def matching(folder: Path, pattern: str) -> Iterator[Path]:

@@ -15,6 +15,11 @@ def title_from(step: int) -> str:
     return f"{_TOGETHER} {step} on"
 
 
+def of_process(name: str) -> str:
+    """Return a process in words, behind what is of it; nothing for the only or first one."""
+    return "" if name == "rank-0" else f" of {name.replace('-', ' ')}"
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The steps of one environment's model, or of one model of no environment."""

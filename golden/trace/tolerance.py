@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from golden.trace.paths import is_unstable
+from golden.trace.outputs import mapped
+from golden.trace.paths import is_named
 
 Kind = Literal["events", "loss", "buffers", "grads", "params", "state"]
 _NEVER = ("counts", "settings", "rng", "syncs", "reads", "steps")
@@ -60,7 +61,7 @@ class Tolerance(BaseModel):
 
     def names(self, name: str) -> bool:
         """Tell whether a field, model or tensor of its kind is meant."""
-        return is_unstable(name, (self.field,)) if self.of == "events" else fnmatchcase(name, self.field)
+        return is_named(name, self.field) if self.of == "events" else fnmatchcase(name, self.field)
 
 
 def find(tolerances: Sequence[Tolerance], of: str, name: str) -> Tolerance | None:
@@ -71,29 +72,16 @@ def find(tolerances: Sequence[Tolerance], of: str, name: str) -> Tolerance | Non
 def masked(payload: Mapping[str, Any], tolerances: Sequence[Tolerance]) -> tuple[Any, dict[str, float]]:
     """Return a payload without the numbers that have a tolerance, and these numbers by path."""
     found: dict[str, float] = {}
-    return _masked(payload, tolerances, "", found), found
 
-
-def _masked(value: Any, tolerances: Sequence[Tolerance], path: str, found: dict[str, float]) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            key: _masked(item, tolerances, f"{path}.{key}" if path else key, found)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_masked(item, tolerances, f"{path}.{index}", found) for index, item in enumerate(value)]
-    if isinstance(value, float) and find(tolerances, "events", path) is not None:
+    def mask(path: str, value: Any) -> Any:
+        if not isinstance(value, float) or find(tolerances, "events", path) is None:
+            return value
         found[path] = value
         return MASK
-    return value
+
+    return mapped(payload, mask), found
 
 
-def restored(payload: Any, values: Mapping[str, float], path: str = "") -> Any:
+def restored(payload: Any, values: Mapping[str, float]) -> Any:
     """Return a payload with other numbers at some paths."""
-    if isinstance(payload, Mapping):
-        return {
-            key: restored(item, values, f"{path}.{key}" if path else key) for key, item in payload.items()
-        }
-    if isinstance(payload, list):
-        return [restored(item, values, f"{path}.{index}") for index, item in enumerate(payload)]
-    return values.get(path, payload)
+    return mapped(payload, lambda path, value: values.get(path, value))

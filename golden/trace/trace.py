@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -175,19 +175,10 @@ class Process:
     held: Mapping[str, Any] | None = None
     classes: Mapping[str, str] = field(default_factory=dict)
 
-    def dense_file(self, step: int) -> Path | None:
-        """Return the full tensors of one step, if they were kept."""
-        path = self.folder / "dense" / f"step-{step:06d}.safetensors"
-        return path if path.exists() else None
-
-    def lines_file(self, step: int) -> Path | None:
-        """Return the log of the program's lines before one step, if it was kept."""
-        path = self.folder / "lines" / f"step-{step:06d}.jsonl"
-        return path if path.exists() else None
-
-    def operations_file(self, step: int) -> Path | None:
-        """Return the log of operations before one step, if it was kept."""
-        path = self.folder / "operations" / f"step-{step:06d}.jsonl"
+    def close_look(self, what: Literal["dense", "lines", "operations"], step: int) -> Path | None:
+        """Return the file with the tensors of one step, or the log before it; None if it was not kept."""
+        suffix = "safetensors" if what == "dense" else "jsonl"
+        path = self.folder / what / f"step-{step:06d}.{suffix}"
         return path if path.exists() else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from golden.trace.living import Look, ModuleState
-from golden.trace.outputs import Output
+from golden.trace.outputs import Output, mapped
 from golden.trace.place import Kind, Unstable
 from golden.trace.trace import Trace
 
@@ -153,10 +153,6 @@ def in_words(output: Output) -> tuple[Mapping[str, Any], ...]:
     return tuple({"line": word} for word in sorted(found))
 
 
-def _marked(value: Any, paths: set[str], path: str = "") -> Any:
+def _marked(tree: Any, paths: set[str]) -> Any:
     """Return a tree with marks instead of the leaves that the paths name."""
-    if isinstance(value, Mapping) and value:
-        return {k: _marked(item, paths, f"{path}.{k}" if path else str(k)) for k, item in value.items()}
-    if isinstance(value, list) and value:
-        return [_marked(item, paths, f"{path}.{i}" if path else str(i)) for i, item in enumerate(value)]
-    return DIFFERS if field_pattern(path) in paths else value
+    return mapped(tree, lambda path, value: DIFFERS if field_pattern(path) in paths else value)
