@@ -292,7 +292,7 @@ def _flags(names: Sequence[str], x: str, y: str) -> tuple[TensorChange, ...]:
     told = names if len(names) == len(x) else [str(index) for index in range(len(x))]
     words = {"0": "False", "1": "True"}
     return tuple(
-        TensorChange(name or "(the whole)", None, f"{words[a]} -> {words[b]}")
+        TensorChange(name or "(the module itself)", None, f"{words[a]} -> {words[b]}")
         for name, a, b in zip(told, x, y, strict=True)
         if a != b
     )

@@ -112,7 +112,11 @@ def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> N
     assert told["module Sequential#1"] == {
         "params": [("0.weight", "")],
         "buffers": [("1.running_mean", "")],
-        "training": [("(the whole)", "True -> False"), ("0", "True -> False"), ("1", "True -> False")],
+        "training": [
+            ("(the module itself)", "True -> False"),
+            ("0", "True -> False"),
+            ("1", "True -> False"),
+        ],
     }
     assert set(told["module Module#0"]) == {"requires_grad", "extra"}
     assert told["module Module#0"]["requires_grad"] == [("inner.bias", "True -> False")]
