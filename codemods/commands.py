@@ -15,7 +15,7 @@ from pathlib import Path
 import libcst as cst
 from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
-from codemods.plans.run import extract_source
+from codemods.plans.single import extract_source
 from codemods.program.lifting import Analysis
 from codemods.program.source import Unusable, decode_source, no_collection, room_for_nesting
 

@@ -137,11 +137,13 @@ def _project(file: Path | None, plan: Path | None, root: Path | None) -> Path:
 
 def _carried_out(given: dict[str, Any]) -> Report:
     """Carry out what is asked for in memory."""
-    from codemods.plans.run import extract_source, run_plan
+    if given["plan"] is not None:
+        from codemods.plans.run import run_plan
+
+        return run_plan(given["plan"], given["root"])
+    from codemods.plans.single import extract_source
     from codemods.program.lifting import Analysis
 
-    if given["plan"] is not None:
-        return run_plan(given["plan"], given["root"])
     return extract_source(
         Analysis(read_source(given["file"])),
         given["function"],

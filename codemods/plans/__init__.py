@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from codemods.plans.model import Seams as Seams
     from codemods.plans.model import load_plan as load_plan
     from codemods.plans.report import HelperReport as HelperReport
-    from codemods.plans.run import RequestError as RequestError
     from codemods.plans.run import run_plan as run_plan
+    from codemods.plans.single import RequestError as RequestError
     from codemods.plans.write import WriteError as WriteError
     from codemods.plans.write import write_all as write_all
     from codemods.rewrites.text.append import TargetError as TargetError
@@ -31,7 +31,8 @@ __getattr__ = public(
     derive="derive_tree",
     model="Accept Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
-    run="RequestError run_plan",
+    run="run_plan",
+    single="RequestError",
     targets="TargetError",
     write="WriteError write_all",
 )

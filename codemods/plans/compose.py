@@ -9,7 +9,6 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.lift import Module, prove_lift
-from codemods.plans.met import not_loaded_alike
 from codemods.plans.request import Outcome, Request, Rewritten, annotations_of, refusal_of
 from codemods.plans.site import line_before
 from codemods.program.globals import globals_of
@@ -94,6 +93,8 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
     def seen(helper: Helper) -> Refusals:
         around, target = request.site.surroundings, request.targets.get(helper)
         if target is not None:
+            from codemods.plans.met import not_loaded_alike
+
             other = around.once(("loaded", target), lambda: not_loaded_alike(request.site, target))
             if other is not None:
                 yield refuse(other[0], helper.node, other[1])

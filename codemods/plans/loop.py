@@ -241,7 +241,8 @@ class _Writer:
         if "annotations" not in self.source.future_flags:
             return
         for node in nodes.walk(self.parts.loop):
-            self._annotates(annotation_names(stated_by(node)))
+            if stated := stated_by(node):
+                self._annotates(annotation_names(stated))
 
     def _method(self, decision: LoopDecision) -> str:
         newline, inner = self.newline, _INDENT * 2

@@ -21,34 +21,36 @@ from codemods.program.repository import ModuleName, file_or_none, package_of, pa
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
+from codemods.program.words import having
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
-_WALKS = re.compile(rb"\b(iter_modules|walk_packages)\b")
+_WALKS = having("iter_modules", "walk_packages")
 # The package that a call walks, if it is written as the path of a package in another: ``a.b.__path__``.
 _WALKED = re.compile(rb"\b(?:iter_modules|walk_packages)\s*\((?:\s*(?:path\s*=\s*)?[\w.]+\.(\w+)\.__path__)?")
 _LISTS = (
-    re.compile(rb"\b(glob|iglob|iterdir|listdir|rglob|scandir)\b"),
-    re.compile(rb"\b__(file|path)__\b"),
-    re.compile(rb"\.py['\"]"),
+    having("glob", "iglob", "iterdir", "listdir", "rglob", "scandir"),
+    having("__file__", "__path__"),
+    lambda data: b".py'" in data or b'.py"' in data,
 )
-_BY_PATH = re.compile(rb"\b(spec_from_file_location|SourceFileLoader|load_source|run_path)\b")
+_BY_PATH = having("spec_from_file_location", "SourceFileLoader", "load_source", "run_path")
 _STAR = re.compile(rb"import[\s\\]*\*")
-_MODULES = re.compile(rb"\bpy[_-]modules\b")
+_MODULES = having("py_modules", "py-modules")
 _SETTINGS = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
 def met_by_new_file(path: Path, module: str, around: Surroundings) -> str | None:
     """Why a new file would be met by something; None if it is not."""
-    word = re.compile(rb"\b%b\b" % re.escape(path.stem.encode()))
+    has_word = having(path.stem)
     for file, data in around.files():
-        shown = shown_path(file, around.root)
         if _lists_modules(file, data, path):
+            shown = shown_path(file, around.root)
             return f"{shown} lists the files of its folder, of which it would be one; choose another folder"
         if file == around.path:
             continue
         initial = file == path.parent / "__init__.py"
-        if word.search(data) is None and not (initial and _star_may_bring(file, data, path.stem, around)):
+        if not has_word(data) and not (initial and _star_may_bring(file, data, path.stem, around)):
             continue
+        shown = shown_path(file, around.root)
         if initial:
             return f"{path.stem} means something in {shown} already"
         try:
@@ -86,16 +88,17 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
     names.
     """
     folder = new.parent
-    given = _WALKED.findall(data)
-    if given and all(given):
-        if folder.name.encode() in given:
-            return True
-    elif _WALKS.search(data) is not None:
-        above = file.name == "__init__.py" and file.parent in folder.parents
-        if file.parent == folder or above or folder.name.encode() in data:
-            return True
+    if _WALKS(data):
+        given = _WALKED.findall(data)
+        if given and all(given):
+            if folder.name.encode() in given:
+                return True
+        else:
+            above = file.name == "__init__.py" and file.parent in folder.parents
+            if file.parent == folder or above or folder.name.encode() in data:
+                return True
     beside = file.parent == new.parent and file.name != "setup.py"
-    return beside and all(pattern.search(data) is not None for pattern in _LISTS)
+    return beside and all(has(data) for has in _LISTS)
 
 
 def not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
@@ -121,13 +124,13 @@ def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | No
     root, source = around.root, around.path
     if _is_ignored(path, source):
         return f"git ignores {shown_path(path, root)}"
-    listed = re.compile(rb"\b%b\b" % re.escape(source.stem.encode()))
+    listed = having(source.stem)
     for name in _SETTINGS if "." not in module else ():
         data = (root / name).read_bytes() if (root / name).is_file() else b""
-        if _MODULES.search(data) and listed.search(data) and path.stem.encode() not in data:
+        if _MODULES(data) and listed(data) and path.stem.encode() not in data:
             return f"{name} lists its modules, {source.stem} and not {path.stem}"
     for file, data in around.files():
-        if source.name.encode() in data and _BY_PATH.search(data):
+        if source.name.encode() in data and _BY_PATH(data):
             return f"{shown_path(file, root)} loads {source.name} by its path"
     return None
 
@@ -150,9 +153,9 @@ def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
     """Why what a file gains would not import what the source did; None if it would: no module that the source
     loads replaces it, after the source took it, where it comes from.
     """
-    around, home, find = site.surroundings, site.home, site.find
+    around, home = site.surroundings, site.home
     tree, package = around.source.tree, package_of(around.path, home)
-    loaded = around.once("loaded", lambda: Loading(find).rehearsed(home, around.path, tree).loaded)
+    loaded = around.once("loaded", lambda: _loaded_by(site))
     taken = {
         each.path: node.lineno
         for node in reversed(tree.body)
@@ -160,16 +163,25 @@ def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
         for each in imported(node, package)
     }
     for item in sorted((each for each in gained if each.name is not None), key=lambda each: each.path):
-        for module in (module for module, line in loaded.items() if line > taken.get(item.path, 0)):
-            found = find(module)
-            file = None
-            if found is not None and item.bound.encode() in found[0]:
-                file = file_or_none(Path(module), found[0], around.root)
-            if file is None:
+        for module, within, line, data in loaded:
+            if line <= taken.get(item.path, 0) or item.bound.encode() not in data:
                 continue
-            within = module if found is not None and found[1] else module.rpartition(".")[0]
-            names = replacing_of(file.tree, within).names_of(ModuleName(item.module))
+            file = file_or_none(Path(module), data, around.root)
+            names = replacing_of(file.tree, within).names_of(ModuleName(item.module)) if file else ()
             if any(name in (item.name, ANY_NAME) for name, *_ in names):
                 what = f"{home} took {item.name} from {item.module} before it loads {module}"
                 return f"{what}, which replaces it there; leave what reads it where it is"
     return None
+
+
+def _loaded_by(site: Site) -> list[tuple[str, str, int, bytes]]:
+    """The project's modules that the source loads: each with its package, the source's line that brings it,
+    and its bytes.
+    """
+    around, found = site.surroundings, []
+    run = Loading(site.find).rehearsed(site.home, around.path, around.source.tree)
+    for module, line in run.loaded.items():
+        if (file := site.find(module)) is not None:
+            data, initial = file
+            found.append((module, module if initial else module.rpartition(".")[0], line, data))
+    return found

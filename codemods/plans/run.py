@@ -1,104 +1,37 @@
-"""Carry out a plan, or a command line, in memory: composed files and a report."""
+"""Carry out a plan in memory: composed files and a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from codemods.equal.code import NotProven, reread
 from codemods.plans.compose import lift
-from codemods.plans.loop import compose_loop
 from codemods.plans.model import Loaded, Loop, Move, Plan, PlanError, plans_before
 from codemods.plans.moving import move_definitions
-from codemods.plans.report import AcceptedAssumption, HelperReport, Overruled, Report, StayedImport
-from codemods.plans.request import Outcome, Request
+from codemods.plans.report import AcceptedAssumption, HelperReport, Report, StayedImport
+from codemods.plans.request import Request
+from codemods.plans.single import (
+    accepted_of,
+    helpers_of,
+    listed,
+    lists_exports,
+    put_files,
+    read_at_calls,
+    rebound_in,
+    rows_of,
+)
 from codemods.plans.site import Layout, Overlay, Site, line_before, site_of
 from codemods.plans.tidy import Tidy
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.patches import ANY_NAME, Seam, find_seams
-from codemods.program.repository import module_name, project_root
+from codemods.program.patches import Seam
+from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
-from codemods.rewrites.refusals import Accepted, all_rules
+from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
-
-
-class RequestError(Unusable):
-    """Something that was asked for does not exist; the message is one line."""
-
-
-def extract_source(
-    analysis: Analysis,
-    function: str | None,
-    names: Collection[str],
-    to: Path | None = None,
-    wrapper: Collection[str] = (),
-    captures: str = "params",
-    cell: Collection[str] = (),
-    accept: Mapping[str, str] = MappingProxyType({}),
-) -> Report:
-    """Lift helpers of one file, next to the outer function or to another file.
-
-    ``wrapper`` names helpers of which a closure is to stay that forwards to the lifted function; with "auto"
-    among them those get one that are used as values; with ``captures`` "context" the captures are collected
-    in a frozen dataclass; ``cell`` names helpers whose rebound captures an object is to hold; ``accept`` has
-    the assumptions that the user accepts, each with the reason.
-
-    Raises:
-        SourceError, RequestError, TargetError: if the input can't be used.
-    """
-    accepted = Accepted.of(accept)
-    source, path = analysis.source, Path(analysis.source.path).resolve()
-    layout = Layout(project_root(path), path, path)
-    scope = _helpers_of(analysis, function, lambda what: RequestError(f"{source.path}: {what}"))
-
-    def named(chosen: Iterable[str]) -> list[Helper]:
-        found: list[Helper] = []
-        for name in chosen:
-            here = [helper for helper in scope if name in (helper.name, helper.qualname)]
-            if not here:
-                known = _listed(helper.name for helper in scope)
-                raise RequestError(f"{source.path}: there is no helper {name}; there are {known}")
-            found.extend(here)
-        return found
-
-    closures = [name for name in wrapper if name != "auto"]
-    wanted = named(dict.fromkeys([*names, *closures, *cell])) if names else scope
-    site = site_of(source, layout, Overlay())
-    seams: list[Seam] = []
-    if to is not None:
-        if to.resolve() == path:
-            raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
-        seams = _rebound_in([layout.root], layout)
-    request = Request(
-        site=site,
-        wanted=wanted,
-        targets={} if to is None else dict.fromkeys(wanted, to.resolve()),
-        seams=_read_at_calls(seams, site),
-        star_imported=not _lists_exports(analysis),
-        wrapper=frozenset(named(closures)),
-        context=frozenset(wanted if captures == "context" else ()),
-        cell=frozenset(named(cell)),
-        accepted=accepted,
-    )
-    try:
-        outcome = lift(analysis, request, wanted if "auto" in wrapper else ())
-    except NotProven:
-        source.compiled()
-        raise
-    _put(site, source, outcome.files)
-    rows = _rows(analysis, request, scope, outcome)
-    return Report(
-        rows,
-        seams=tuple(seams),
-        sources=frozenset([layout.rest]),
-        imports=() if to is None else Tidy(site, request.seams).tidied(source),
-        files=site.overlay.changes(layout),
-        accepted=_accepted_of(accepted, rows),
-    )
 
 
 def run_plan(path: Path, root: Path | None, *, afresh: bool = False) -> Report:
@@ -128,10 +61,10 @@ def run_plan(path: Path, root: Path | None, *, afresh: bool = False) -> Report:
     else:
         report = replace(report, imports=tuple(imports), accepted=tuple(accepted))
     for change in report.files:
-        if change.path not in overlay.absent | sources | overlay.followers:
+        if change.before is not None and change.path not in overlay.absent | sources | overlay.followers:
             kept = _defined(change.after).union(*(_defined(overlay.on_disk(source)) for source in sources))
             if lost := _defined(change.before) - kept:
-                what = f"{change.shown} exists already and holds {_listed(sorted(lost))}"
+                what = f"{change.shown} exists already and holds {listed(sorted(lost))}"
                 raise plans[-1].error(what, change.path.name)
     followers = frozenset(overlay.followers)
     return replace(report, sources=frozenset([*sources, *overlay.rests.values()]), followers=followers)
@@ -192,17 +125,17 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
                 return report
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
-        scope = _helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
+        scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
         site = site_of(analysis.source, layout, overlay)
         names = {row.name for row in moved.rows}
         request = _request(
-            loaded, moves, analysis, scope, site, kept | _read_at_calls(seams, site), names, accepted
+            loaded, moves, analysis, scope, site, kept | read_at_calls(seams, site), names, accepted
         )
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
         tidy = Tidy(site, request.seams, moved.exported)
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
-        _put(site, analysis.source, outcome.files)
-        rows = (*moved.rows, *_rows(analysis, request, scope if request.wanted else [], outcome))
+        put_files(site, analysis.source, outcome.files)
+        rows = (*moved.rows, *rows_of(analysis, request, scope if request.wanted else [], outcome))
         report = Report(rows, overlay.changes(layout), tuple(seams))
         if report.refused:
             return report
@@ -214,7 +147,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             helpers=rows,
             imports=tidy.tidied(source),
             files=overlay.changes(layout),
-            accepted=_accepted_of(accepted, rows),
+            accepted=accepted_of(accepted, rows),
         )
     except (PlanError, SourceError):
         raise
@@ -225,6 +158,8 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
 
 def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> HelperReport:
     """Carry out a plan's loop on what the moves left; make its row of the report."""
+    from codemods.plans.loop import compose_loop
+
     layout, overlay = request.site.layout, request.site.overlay
     target = layout.root / plan.root / loop.to
     if target in (layout.source, layout.rest) or target in overlay.made.keys() - overlay.followers:
@@ -240,7 +175,7 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
         left = reread(text, source.path, source)
     line = line_before(source, left)
     made = compose_loop(left, target, plan.function, loop, request, line)
-    _put(request.site, left, made.files)
+    put_files(request.site, left, made.files)
     return HelperReport(
         name=loop.class_,
         qualname=f"{plan.function} (loop)",
@@ -278,7 +213,7 @@ def _request(
                 continue
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
-                what = f"there is no helper {name} in {where}; it has {_listed(by_name)}"
+                what = f"there is no helper {name} in {where}; it has {listed(by_name)}"
                 if name in _defined(site.overlay.found(target)):
                     what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
                     if plan.rest is None:
@@ -309,7 +244,7 @@ def _request(
         renames=renames,
         docstrings={target: move.docstring for move, target in moves if move.docstring is not None},
         seams=seams,
-        star_imported=not _lists_exports(analysis) and site.star_imported,
+        star_imported=not lists_exports(analysis) and site.star_imported,
         wrapper=frozenset(chosen["wrapper"]),
         context=frozenset(chosen["context"]),
         cell=frozenset(chosen["cell"]),
@@ -329,87 +264,5 @@ def _seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str
     for folder in asked.tests:
         if not (layout.root / folder).exists():
             raise loaded.error(f"no such folder: {folder}", folder)
-    seams = _rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], layout)
+    seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], layout)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])
-
-
-def _rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
-    """Find places in some folders where names of what is left of the source are replaced.
-
-    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
-    """
-    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root)
-    return [seam for seam in found if seam.rebinds]
-
-
-def _read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
-    """Find names that may mean something else at each call; all, if the module may be loaded again."""
-    names = frozenset(seam.name for seam in seams)
-    return names | {ANY_NAME} if site.surroundings.reloaded else names
-
-
-def _lists_exports(analysis: Analysis) -> bool:
-    """Tell whether a module says itself what a star import gets."""
-    return (analysis.tree.module, "__all__") in analysis.tree.binders
-
-
-def _helpers_of(analysis: Analysis, function: str | None, fail: Callable[[str], Unusable]) -> list[Helper]:
-    """Find helpers defined directly in a function (all of the file where none is named)."""
-    if function is None:
-        return list(analysis.helpers)
-    scopes = analysis.tree.functions(function)
-    if not scopes:
-        raise fail(f"there is no function {function} in {analysis.source.path}")
-    return [helper for helper in analysis.helpers if helper.outer in scopes]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _rows(
-    analysis: Analysis, request: Request, scope: Sequence[Helper], outcome: Outcome
-) -> tuple[HelperReport, ...]:
-    """Make the rows of the helpers in question."""
-    rows, layout = [], request.site.layout
-    for helper in scope:
-        refusal, lifted = outcome.refused.get(helper), helper in outcome.lifted
-        rows.append(
-            HelperReport(
-                name=helper.name,
-                qualname=helper.qualname,
-                path=analysis.source.path,
-                line=helper.node.lineno,
-                status="refused" if refusal else "lifted" if lifted else "kept",
-                refusal=refusal,
-                captures=helper.captures,
-                target=layout.shown(request.targets.get(helper, layout.rest)) if lifted else None,
-                call_sites=sum(use.call is not None for use in analysis.uses(helper)),
-            )
-        )
-    return tuple(rows)
-
-
-def _accepted_of(accepted: Accepted, rows: Sequence[HelperReport]) -> tuple[AcceptedAssumption, ...]:
-    """List the assumptions that a user accepts, with what each let through."""
-    refused = {row.name for row in rows if row.refusal is not None}
-    return tuple(
-        AcceptedAssumption(
-            code,
-            all_rules()[code].summary,
-            reason,
-            tuple(
-                Overruled(name, refusal.line, refusal.reason)
-                for (of, name), refusal in accepted.overruled.items()
-                if of == code and name not in refused
-            ),
-        )
-        for code, reason in accepted.reasons.items()
-    )
-
-
-def _put(site: Site, source: Source, files: Mapping[Path, str]) -> None:
-    """Make what is left of a source, and targets."""
-    for path, text in files.items():
-        start = source if path in (site.layout.source, site.layout.rest) else None
-        site.overlay.put(path, start, text)

@@ -272,10 +272,9 @@ class Surroundings:
         for dotted in paths:
             pattern = _replaced(dotted)
             for path, data in ((self.path, self._own_data), *self.files()):
-                found = pattern.search(data) if dotted.rpartition(".")[2].encode() in data else None
+                found = _line_with(data, dotted.rpartition(".")[2], pattern)
                 if found is not None:
-                    line = data.count(b"\n", 0, found.start()) + 1
-                    return Look(shown_path(path, self.root), line, f"may replace {dotted}")
+                    return Look(shown_path(path, self.root), found, f"may replace {dotted}")
         return None
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
@@ -311,7 +310,18 @@ def _replaced(dotted: str) -> re.Pattern[bytes]:
     word = re.escape(name.encode())
     stored = rb"^\s*(%b\.%b\s*=(?!=)|del\b.*\.%b\b)" % (base, word, word)
     patched = rb"(patch[\w.]*|(set|del)(attr|item))\s*\([^\n]*['\".]%b['\"]" % word
-    return re.compile(stored + rb"|" + patched, re.MULTILINE)
+    return re.compile(stored + rb"|" + patched)
+
+
+def _line_with(data: bytes, word: str, pattern: re.Pattern[bytes]) -> int | None:
+    """The first line of a file that matches a pattern, among those that have a word; patterns are slow."""
+    at = data.find(word.encode())
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        if pattern.search(data[start : len(data) if end < 0 else end]):
+            return data.count(b"\n", 0, start) + 1
+        at = data.find(word.encode(), end) if end >= 0 else -1
+    return None
 
 
 def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: bool = False) -> _Seen:

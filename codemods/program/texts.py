@@ -5,16 +5,18 @@ examples of a doctest.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
 from codemods.program import nodes
 from codemods.program.source import Source, expression_in
+from codemods.program.words import having
 
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
-_LOADS = re.compile(rb"\b(__import__|import_module|iter_modules|locate|resolve_name|walk_packages)\b")
+_LOADS = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
 
 
 def mentions(source: Source) -> Iterator[tuple[str, int]]:
@@ -42,6 +44,7 @@ def all_words(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
+@functools.lru_cache(maxsize=4096)
 def loads_any(data: bytes) -> bool:
     """Tell whether a file may load modules whose names it does not spell."""
-    return _LOADS.search(data) is not None
+    return _LOADS(data)

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
+
+
+def having(*names: str) -> Callable[[bytes], bool]:
+    """Make a test whether a file has one of some words; most files have not even the letters of one."""
+    given = [name.encode() for name in names]
+    pattern = re.compile(rb"\b(%b)\b" % b"|".join(map(re.escape, given)))
+
+    def has(data: bytes) -> bool:
+        return any(word in data for word in given) and pattern.search(data) is not None
+
+    return has
