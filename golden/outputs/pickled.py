@@ -100,6 +100,19 @@ class _Storage:
         self.dtype, self.raw = dtype, raw
 
 
+def is_checkpoint(path: Any) -> bool:
+    """Return whether a file, whatever its name, is one of torch.save in the zip format."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.rpartition("/")[2] == "data.pkl" for name in archive.namelist())
+
+
+def is_pickle(raw: bytes) -> bool:
+    """Return whether bytes begin and end as a pickle of protocol 2 or later does."""
+    return raw[:1] == b"\x80" and raw[1:2] <= b"\x05" and raw.endswith(b".")
+
+
 def read_checkpoint(path: Any) -> Any:
     """Return the tree of a file of torch.save in the zip format. Raises `Unreadable`."""
     try:
@@ -115,23 +128,27 @@ def read_checkpoint(path: Any) -> Any:
                 dtype = getattr(kind, "name", "") or str(kind)
                 return _Storage(dtype, lambda: archive.read(f"{stem}data/{key}"))
 
-            return plain(_load(archive.read(inside), storage))
+            return plain(_load(io.BytesIO(archive.read(inside)), storage))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise Unreadable(str(error).splitlines()[0] if str(error) else type(error).__name__) from None
 
 
 def read_pickle(raw: bytes) -> Any:
-    """Return the tree of a pickle. Raises `Unreadable`."""
+    """Return the tree of a pickle, or the list of the trees of several in a row. Raises `Unreadable`."""
 
     def refuse(pid: Any) -> Any:
         raise Unreadable("a pickle with objects outside itself")
 
-    return plain(_load(raw, refuse))
+    file = io.BytesIO(raw)
+    found = [plain(_load(file, refuse))]
+    while file.tell() < len(raw):
+        found.append(plain(_load(file, refuse)))
+    return found if len(found) > 1 else found[0]
 
 
-def _load(raw: bytes, storage: Callable[[Any], Any]) -> Any:
+def _load(file: io.BytesIO, storage: Callable[[Any], Any]) -> Any:
     try:
-        return _Reader(io.BytesIO(raw), storage).load()
+        return _Reader(file, storage).load()
     except Unreadable:
         raise
     except Exception as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,13 +15,12 @@ import xxhash
 
 from golden.outputs.arrays import read_numpy, read_safetensors
 from golden.outputs.masks import LeftOut, Masks
-from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
+from golden.outputs.pickled import Unreadable, is_checkpoint, is_pickle, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
 from golden.trace.outputs import Output
 from golden.trace.paths import Patterns
 
-_CHECKPOINTS = {".pt", ".pth", ".ckpt", ".bin", ".tar", ".model"}
 _PICKLES = {".pkl", ".pickle", ".joblib"}
 # Neither a result nor stable: locks, sockets of loggers, compiled code.
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
@@ -59,7 +58,9 @@ def read_outputs(
     for given, path in sorted(files):
         if is_passing(path):
             continue
-        if "wandb" in path.parts and (path.parent.name == "logs" or path.name in _OF_THE_MACHINE):
+        # Of its logs the newest are linked to from its own folder.
+        of_itself = path.resolve().parent.name == "logs" or path.name in _OF_THE_MACHINE
+        if "wandb" in path.parts and of_itself:
             continue
         name = masks.path(given)
         seen[name] += 1
@@ -100,13 +101,16 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
         return "checkpoint", _tree(read_safetensors(path), masks)
     if suffix in (".npz", ".npy"):
         return "arrays", _tree(read_numpy(path), masks)
-    if suffix in _CHECKPOINTS and zipfile.is_zipfile(path):
+    if is_checkpoint(path):
         return "checkpoint", _tree(read_checkpoint(path), masks)
     if suffix in _PICKLES:
         return "pickle", _tree(read_pickle(path.read_bytes()), masks)
     raw = gzip.decompress(path.read_bytes()) if suffix == ".gz" else path.read_bytes()
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()
+    if is_pickle(raw):
+        with contextlib.suppress(Unreadable):
+            return "pickle", _tree(read_pickle(raw), masks)
     text = _text(raw)
     if text is None:
         return "binary", ({"bytes": f"bytes[{len(raw)}] {xxhash.xxh3_128_hexdigest(raw)}"},)

@@ -164,7 +164,8 @@ def _record(
         )
     write_outputs(folder, produced)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
-    _check_comparable(run, steps=steps, rows=bool(events) or any(output.rows for output in produced))
+    rows = bool(events) or any(output.rows for output in produced)
+    _check_comparable(run, steps=steps, rows=rows, observed=any(folder.glob("process-*")))
     _write_events(folder, events)
     return About(
         format=FORMAT,
@@ -202,15 +203,17 @@ def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
     }
 
 
-def _check_comparable(run: Run, *, steps: bool, rows: bool) -> None:
+def _check_comparable(run: Run, *, steps: bool, rows: bool, observed: bool) -> None:
     """Raise `NothingComparable` for a record without steps, or with nothing where none are asked for.
 
-    ``rows`` says whether there are events or rows of output.
+    ``rows`` says whether there are events or rows of output, ``observed`` whether a process imported torch
+    where golden sees it.
     """
     if run.observe.steps and not steps:
         raise NothingComparable(
             f"run {run.name}: no optimizer step was seen, and no backward pass; if it has none, say "
             "`steps = false` in [observe]"
+            + ("" if observed else "; if it sets PYTHONPATH, set that before golden: no process was observed")
         )
     if not run.observe.steps and not rows:
         raise NothingComparable(

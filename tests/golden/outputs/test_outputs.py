@@ -43,6 +43,11 @@ with (out / "table.csv").open("w") as file:
 (out / "more.txt").write_text("one\\ntwo\\nthree\\n")
 (out / "picture.bin").write_bytes(b"\\0\\1\\2")
 (out / "history.pkl").write_bytes(pickle.dumps({"best": 0.5}))
+(out / "settings.saved").write_bytes(pickle.dumps({"width": 3}))
+with (out / "episodes.pkl").open("wb") as file:
+    for reward in (0.5, 1.5):
+        pickle.dump({"reward": reward}, file)
+torch.save({"model": weights}, out / "g_00000002")
 with gzip.open(out / "more.txt.gz", "wt") as file:
     file.write("packed")
 writer = SummaryWriter(out / "board")
@@ -85,6 +90,18 @@ CHANGES = [
     (
         "(out / 'history.pkl').write_bytes(pickle.dumps({'best': 0.75}))",
         "file history.pkl: field best: 0.5 -> 0.75",
+    ),
+    (
+        "(out / 'settings.saved').write_bytes(pickle.dumps({'width': 4}))",
+        "file settings.saved: field width: 3 -> 4",
+    ),
+    (
+        "(out / 'episodes.pkl').write_bytes(pickle.dumps({'reward': 0.5}) + pickle.dumps({'reward': 2.5}))",
+        "file episodes.pkl: field value.1.reward: 1.5 -> 2.5",
+    ),
+    (
+        "torch.save({'model': {**weights, 'count': torch.tensor(4)}}, out / 'g_00000002')",
+        "file g_00000002: field model.count",
     ),
     (
         "(out / 'more.txt').write_text('one\\nthree\\n')",
@@ -338,7 +355,9 @@ def test_folders_of_wandb_and_mlflow(tmp_path: Path) -> None:
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
-        sides.append({o.name: o for o in read_outputs({}, [(n, root / n) for n in files], Masks({}))})
+        (root / "wandb/debug.log").symlink_to(root / f"wandb/run-{date}-{run}/logs/debug.log")
+        written = [(name, root / name) for name in (*files, "wandb/debug.log")]
+        sides.append({o.name: o for o in read_outputs({}, written, Masks({}))})
     left, right = sides
     assert sorted(left) == sorted(right)
     summary, metric = "wandb/run-<id>/files/wandb-summary.json", "mlruns/0/<id>/metrics/loss"

@@ -138,5 +138,13 @@ def test_braces_of_other_programs_stay_as_they_are(repository: Project) -> None:
     assert "no optimizer step was seen" in result.err
 
 
+def test_a_command_that_replaces_the_module_path_is_told_where_to_set_it(repository: Project) -> None:
+    repository.script("import torch\n")
+    seen = repository.golden("doctor", "--", "python", "train.py")
+    assert (seen.code, "PYTHONPATH" in seen.err) == (4, False)
+    unseen = repository.golden("doctor", "--", "env", "PYTHONPATH=.", "python", "train.py")
+    assert (unseen.code, "set that before golden: no process was observed" in unseen.err) == (4, True)
+
+
 def _keys(table: dict[str, object]) -> int:
     return sum(_keys(value) if isinstance(value, dict) else 1 for value in table.values())
