@@ -42,7 +42,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
         # Of wandb's folders, of `time.ctime` and of TensorBoard's folders.
         (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
-        (rf"\b{_DAY} {_MONTH} +\d+ \d\d:\d\d:\d\d(?: \w+)? \d{{4}}\b", "<time>"),
+        (rf"(?i){_DAY}[ _]{_MONTH}[ _]+\d+[ _]\d\d([:_-])\d\d\1\d\d(?: [A-Z]+)?[ _]20\d\d(?!\d)", "<time>"),
         (rf"{_MONTH}\d\d_\d\d-\d\d-\d\d(?!\d)", "<time>"),
         (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
         (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
@@ -66,7 +66,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
 # A name of a file as a person gives it: what tempfile makes up has eight characters and more.
 _GIVEN_NAME = re.compile(r"/(?!tmp)([A-Za-z]{1,7}\d{0,3}\.[A-Za-z]\w{0,11})$")
-_DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)(?:[T _]\d\d[:-]\d\d(?:[:-]\d\d(?:[.,]\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?")
+_DATE = re.compile(
+    r"(?<!\d)(20\d\d)([-_.]?)(\d\d)\2(\d\d)"
+    r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:Z|[+-]\d\d:?\d\d)?"
+)
 # How far a number that is left out was set apart is told by how many digits it has.
 _PADDED = re.compile(
     r"[ \t]*[ \t](<(?:unstable|duration|rate|time)>)|(<(?:unstable|duration|rate|time)>)[ \t]+"
@@ -233,7 +236,7 @@ def _given_name(match: re.Match[str]) -> str:
 def _unless_other_day(match: re.Match[str]) -> str:
     """Return a date, with its time, unless it is far from today: then it is data."""
     try:
-        day = datetime.date.fromisoformat(match[1])
+        day = datetime.date(int(match[1]), int(match[3]), int(match[4]))
     except ValueError:
         return match[0]
     return "<time>" if abs((day - datetime.date.today()).days) <= 2 else match[0]

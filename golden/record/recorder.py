@@ -206,14 +206,14 @@ def _to_observe(run: Run, folder: Path, outputs: Path) -> dict[str, Any]:
 def _check_comparable(run: Run, *, steps: bool, rows: bool, observed: bool) -> None:
     """Raise `NothingComparable` for a record without steps, or with nothing where none are asked for.
 
-    ``rows`` says whether there are events or rows of output, ``observed`` whether a process imported torch
-    where golden sees it.
+    ``rows`` says whether there are events or rows of output, ``observed`` whether anything of a process was
+    recorded.
     """
     if run.observe.steps and not steps:
         raise NothingComparable(
             f"run {run.name}: no optimizer step was seen, and no backward pass; if it has none, say "
             "`steps = false` in [observe]"
-            + ("" if observed else "; if it sets PYTHONPATH, set that before golden: no process was observed")
+            + ("" if observed else "; if the command sets PYTHONPATH, set that before golden instead")
         )
     if not run.observe.steps and not rows:
         raise NothingComparable(

@@ -288,6 +288,19 @@ def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
     assert Masks({}).path(f"runs/x__1__{now}/a") == "runs/x__1__<time>/a"
 
 
+@pytest.mark.parametrize(
+    "writing",
+    ["%c", "%Y_%m_%d__%H_%M_%S", "%Y_%m_%d_%H_%M_%S", "%Y%m%d-%H%M", "%Y%m%d%H%M", "%Y.%m.%d", "%Y-%m-%d"],
+)
+def test_the_time_of_now_is_masked_in_each_usual_writing(writing: str) -> None:
+    now = time.strftime(writing)
+    assert Masks({}).text(f"saved {now}") == "saved <time>"
+    name = now.lower().replace(" ", "_").replace(":", "_")
+    assert Masks({}).path(f"results/vqvae_{name}.pth") == "results/vqvae_<time>.pth"
+    other = time.strftime(writing.replace("%c", "%Y-%m-%d"), time.gmtime(1_000_000_000))
+    assert Masks({}).text(f"saved {other}") == f"saved {other}"
+
+
 def test_a_truth_value_is_no_time_whatever_its_name() -> None:
     settings = {"time_dependent": True, "log_time": False, "avg_time": 0.25}
     assert Masks({}).tree(settings) == {"time_dependent": True, "log_time": False}
