@@ -46,6 +46,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_MONTH}\d\d_\d\d-\d\d-\d\d(?!\d)", "<time>"),
         (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
         (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
+        (r"(?<![\w:])\d\d:\d\d(?![\w:])", "<time>"),
         (r"\b1[4-9]\d{8}\.\d+\b", "<time>"),
         (rf"{_NUMBER} ?(?:{_ITEM} ?)?/ ?{_UNIT}\b", "<rate>"),
         (rf"(?<![\w.]){_NUMBER} ?{_UNIT}/{_ITEM}\b", "<rate>"),

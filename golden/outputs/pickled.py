@@ -187,6 +187,9 @@ def _key(key: Any) -> str:
 def _plain_record(found: _Record, depth: int) -> Any:
     if found.name in _TENSOR_MAKERS:
         return _tensor(found.args)
+    if found.name == "_codecs.encode" and found.args[1:] == ["latin1"]:
+        # How protocol 2, which torch.save writes, keeps bytes.
+        return plain(found.args[0].encode("latin1"), depth + 1)
     if found.name in _PARAMETER_MAKERS and found.args:
         return plain(found.args[0], depth + 1)
     if found.name in _MAPPINGS and not found.states:

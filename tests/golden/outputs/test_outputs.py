@@ -7,6 +7,7 @@ import pickle
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from golden.compare import Different, compare
@@ -225,6 +226,17 @@ def test_nothing_that_a_file_names_is_run(tmp_path: Path) -> None:
             read_pickle(raw)
 
 
+def test_bytes_of_an_older_protocol_are_bytes_and_no_text(tmp_path: Path) -> None:
+    import torch
+
+    value = {"raw": b" 5 s \xe9", "weights": np.frombuffer(b" 5 s 6 s")}
+    torch.save(value, tmp_path / "a.pt")
+    new, old = (read_pickle(pickle.dumps(value, protocol=protocol)) for protocol in (4, 2))
+    assert new["raw"] == old["raw"] == read_checkpoint(tmp_path / "a.pt")["raw"]
+    assert old["raw"].startswith("bytes[6] ")
+    assert " 5 s " not in str(old) + str(read_checkpoint(tmp_path / "a.pt"))
+
+
 def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
     import torch
 
@@ -259,6 +271,8 @@ def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
         ("layers/3 seeds", "layers/3 seeds"),
         ("Step: 12ms | Tot: 1s234ms | Loss: 2.3", "Step: <duration> | Tot: <duration> | Loss: 2.3"),
         ("took 1h 3m 2s; 1 day, 2:03:04", "took <duration>; 1 day, <time>"),
+        ("| 00:06 min | elapsed 12:34", "| <time> min | elapsed <time>"),
+        ("aspect 16:9, rows 1:20, [1, 2][:10]", "aspect 16:9, rows 1:20, [1, 2][:10]"),
         ("conv 2d 3d of 3 m 4 x", "conv 2d 3d of 3 m 4 x"),
         ("runs/Nov23_03-19-25_host", "runs/<time>_host"),
         ("run_20261123_031925", "run_<time>"),
