@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from esper_harness.report.plain import visible
+from esper_harness.report.plain import many, visible
 from golden.check import Failed, doctor, refuse_under_ci, unused, update
 from golden.check.notes import notes
 from golden.check.progress import progress
 from golden.compare import Compared, Different, compare
-from golden.compare.divergence import many
 from golden.given import ProgramCommand, given, keep_line
 from golden.options import data_option, folder_of_program, kept, out_option, root_option
 from golden.record import Run, find_root, find_run, find_runs, record_run

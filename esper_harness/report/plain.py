@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 LONGEST = 400
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -14,6 +14,17 @@ def visible(text: str, longest: int = LONGEST) -> str:
     clipped = text[:longest]
     shown = "".join(_spelled(c) if unicodedata.category(c) in _HIDDEN else c for c in clipped)
     return shown if len(text) <= longest else f"{shown} … ({len(text) - longest:,} more characters)"
+
+
+def many(count: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(things: Iterable[object], most: int, joint: str = ", ") -> str:
+    """Write the first of some things, and how many more there are."""
+    names = list(map(str, things))
+    return joint.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _spelled(character: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from esper_harness.report.plain import many
 from golden.record.live import Program, programs
 
 _ON_TERMINAL_S, _ELSEWHERE_S = 1.0, 10.0
@@ -70,7 +71,7 @@ class Progress:
 
 def _told(program: Program) -> str:
     steps = program.steps()
-    done = f", {steps:,} optimizer step{'' if steps == 1 else 's'}" if steps else ""
+    done = f", {many(steps, 'optimizer step')}" if steps else ""
     return f"{program.name}: {program.seconds():.0f} s of about {program.budget:g} s{done}"
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from golden.compare.divergence import END, Divergence, many
+from esper_harness.report.plain import many
+from golden.compare.divergence import END, Divergence
 from golden.trace.moments import Moment
 from golden.trace.streams import Stream, streams
 from golden.trace.trace import Process, Step

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from esper_harness.report.plain import many
 from golden.trace.numbers import apart_text, far_apart
 
 END = float("inf")
@@ -57,6 +59,11 @@ class Divergence(ABC):
     def kind_title(self) -> str:
         """The name for things of its kind."""
         return self.title
+
+
+def unequal(a: Mapping[str, object], b: Mapping[str, object]) -> list[str]:
+    """Return the names whose values differ, and those that one side lacks."""
+    return [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
 
 
 def number_of(step: int | None) -> float:
@@ -124,11 +131,6 @@ class Rows(Divergence):
     @property
     def kind_title(self) -> str:
         return self.part
-
-
-def many(count: int, noun: str) -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def kind_text(change: KindChange) -> str:

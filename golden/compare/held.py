@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from golden.compare.divergence import Rows
+from esper_harness.report.plain import listed
+from golden.compare.divergence import Rows, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.held import settings
@@ -22,8 +23,7 @@ def compare_held(sides: Sides) -> Found:
         Rows(f"{title}: {name}".removesuffix(": "), a[title].get(name, "none"), b[title].get(name, "none"))
         for title in a
         if title in b
-        for name in dict.fromkeys([*a[title], *b[title]])
-        if a[title].get(name) != b[title].get(name)
+        for name in unequal(a[title], b[title])
     ]
     return Found(found, Compared(uncompared=_alone(a, b)))
 
@@ -31,5 +31,4 @@ def compare_held(sides: Sides) -> Found:
 def _alone(a: Mapping[str, object], b: Mapping[str, object]) -> tuple[str, ...]:
     """Name the settings that one side held and the other did not."""
     names = [name for name in dict.fromkeys([*a, *b]) if name not in a or name not in b]
-    shown = "; ".join(names[:3]) + (" …" if len(names) > 3 else "")
-    return (f"held on one side only ({shown})",) if names else ()
+    return (f"held on one side only ({listed(names, 3, '; ')})",) if names else ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from golden.compare.divergence import unequal
 from golden.compare.sequences import blocks
 
 _ALIGN_AT_MOST = 20_000
@@ -94,14 +95,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def _changed(a: Line, b: Line) -> list[str]:
-    x, y = dict(a.values), dict(b.values)
-    return [name for name in dict.fromkeys([*x, *y]) if x.get(name) != y.get(name)]
+    return unequal(dict(a.values), dict(b.values))
 
 
 def _set_otherwise(gap: _Gap) -> set[str]:
     """Return the names that lines of one side set otherwise than those of the other in their place."""
     x, y = ({name: value for line in side for name, value in line.values} for side in gap)
-    return {name for name in x.keys() | y.keys() if x.get(name) != y.get(name)}
+    return set(unequal(x, y))
 
 
 def _of_gap(gap: _Gap) -> LineChange:

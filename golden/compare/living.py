@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from esper_harness.report.plain import listed, many
 from golden.compare.divergence import (
     END,
     SHOWN,
@@ -17,9 +18,9 @@ from golden.compare.divergence import (
     KindChange,
     TensorChange,
     kind_text,
-    many,
     number_of,
     tensor_lines,
+    unequal,
 )
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
@@ -106,13 +107,11 @@ def compare_living(sides: Sides) -> Found:
         if look is left.looks[-1]:
             alone |= dict.fromkeys(sorted(kept))
             look, other = _without(look, kept), _without(other, kept)
-        result = _compare_look(look, other)
-        compared += result.compared
-        alone |= dict.fromkeys(result.alone)
-        if result.changes and not found:
-            found.append(
-                LivingState(left.name, look.name, look.number, look.after, tuple(result.changes), before)
-            )
+        changes, amount, lonely = _compare_look(look, other)
+        compared += amount
+        alone |= dict.fromkeys(lonely)
+        if changes and not found:
+            found.append(LivingState(left.name, look.name, look.number, look.after, tuple(changes), before))
         before = look.name
     uncompared = (*_unlooked(left, right), *_alone(alone))
     return Found(found, Compared(living=compared, uncompared=uncompared))
@@ -129,7 +128,7 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
     last = max((looks[-1] for looks in sides), key=lambda look: look.unseeded)
     if last.unseeded:
         where = f" (at {', '.join(last.unseeded_at)})" if last.unseeded_at else ""
-        yield f"{last.unseeded} generator{'' if last.unseeded == 1 else 's'} made without a seed{where}"
+        yield f"{many(last.unseeded, 'generator')} made without a seed{where}"
     beyond = max(looks[-1].beyond for looks in sides)
     if beyond:
         yield f"{beyond} more modules"
@@ -137,18 +136,11 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
 
 def _alone(labels: Mapping[str, None]) -> Iterator[str]:
     if labels:
-        shown = ", ".join(list(labels)[:3]) + (" …" if len(labels) > 3 else "")
-        yield f"what lived on one side only ({shown})"
+        yield f"what lived on one side only ({listed(labels, 3)})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    changes: list[ModuleChange]
-    compared: int
-    alone: list[str]
-
-
-def _compare_look(left: Look, right: Look) -> _Result:
+def _compare_look(left: Look, right: Look) -> tuple[list[ModuleChange], int, list[str]]:
+    """Return the changes of one look, how much was compared, and what lived on one side only."""
     changes, alone = [], []
     pairs, one_side = paired(left.modules, right.modules, lambda m: m.group, lambda m: m.content)
     alone += [module.label for module in one_side]
@@ -165,13 +157,13 @@ def _compare_look(left: Look, right: Look) -> _Result:
     compared = min(len(left.modules), len(right.modules))
     if left.generators is not None and right.generators is not None:
         # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
-        unequal, lonely = paired(
+        moved, lonely = paired(
             left.generators, right.generators, lambda g: g.kind, lambda g: g.state, ordered=False
         )
         alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
         compared += min(len(left.generators), len(right.generators))
-        changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in unequal]
-    return _Result(changes, compared, alone)
+        changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in moved]
+    return changes, compared, alone
 
 
 def _title(generator: OwnGenerator) -> str:
@@ -192,13 +184,13 @@ def paired(
     Where both sides have as many, the first belongs to the first, and so on; unless they are ``ordered``,
     those of equal content belong together before that. Where one side has more, what has no equal is alone.
     """
-    unequal: list[tuple[T, T]] = []
+    differing: list[tuple[T, T]] = []
     alone: list[T] = []
     for name in dict.fromkeys([*map(group, left), *map(group, right)]):
         a, b = [x for x in left if group(x) == name], [y for y in right if group(y) == name]
         if ordered and len(a) == len(b):
             # In order of creation: two that took each other's place differ.
-            unequal += [(x, y) for x, y in zip(a, b, strict=True) if content(x) != content(y)]
+            differing += [(x, y) for x, y in zip(a, b, strict=True) if content(x) != content(y)]
             continue
         rest = list(b)
         lonely = []
@@ -209,11 +201,11 @@ def paired(
             else:
                 rest.remove(equal)
         if len(a) == len(b):
-            unequal += zip(lonely, rest, strict=True)
+            differing += zip(lonely, rest, strict=True)
         else:
             # Which of them is which of the other side's is not known: one side kept something longer.
             alone += [*lonely, *rest]
-    return unequal, alone
+    return differing, alone
 
 
 def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
@@ -233,11 +225,7 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
         return (KindChange("whole", 0, ()),)
     for kind in MODULE_KINDS:
         x, y = _tensors(a, kind), _tensors(b, kind)
-        changes = tuple(
-            TensorChange(name, None, _absent(name, x, y))
-            for name in dict.fromkeys([*x, *y])
-            if x.get(name) != y.get(name)
-        )
+        changes = tuple(TensorChange(name, None, _absent(name, x, y)) for name in unequal(x, y))
         if changes:
             found.append(KindChange(kind, len(x.keys() | y.keys()), changes))
     if a.form.tensors != b.form.tensors and not found:
@@ -249,14 +237,12 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
     ):
         if before != now:
             found.append(KindChange(flag, len(before), _flags(names, before, now)))
-    if a.extra != b.extra:
+    if paths := unequal(a.extra, b.extra):
         changes = tuple(
             TensorChange(path, None, f"{a.extra.get(path, 'absent')} -> {b.extra.get(path, 'absent')}")
-            for path in dict.fromkeys([*a.extra, *b.extra])
-            if a.extra.get(path) != b.extra.get(path)
+            for path in paths
         )
-        if changes:
-            found.append(KindChange("extra", len(a.extra.keys() | b.extra.keys()), changes))
+        found.append(KindChange("extra", len(a.extra.keys() | b.extra.keys()), changes))
     return tuple(found)
 
 

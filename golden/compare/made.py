@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from esper_harness.report.plain import listed, many
 from golden.compare.outcome import NotComparable
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.trace import KINDS, Trace
@@ -19,8 +20,7 @@ def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
     names = [f"{key[0]} {key[-1]}".strip() for key, how in a.items() if b.get(key, how) != how]
     if not names:
         return None
-    more = ", …" if len(names) > _SHOWN else ""
-    tensors = f"{len(names):,} tensor{'' if len(names) == 1 else 's'} ({', '.join(names[:_SHOWN])}{more})"
+    tensors = f"{many(len(names), 'tensor')} ({listed(names, _SHOWN)})"
     return NotComparable(
         f"digests of {tensors} were made on the host on one side and on the device on the other, which says "
         "nothing about the tensors. Record both again (a golden with `golden record RUN --update`), with one "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from esper_harness.report.plain import listed
 from golden.compare.align import StepCount
 from golden.compare.calls import compare_calls
 from golden.compare.divergence import Divergence
@@ -55,9 +56,8 @@ def compare_process(
     """Compare kinds of one process on both sides; ``tolerances`` are of the final state."""
     both = sides(left, right, tolerances, account)
     unread = list(dict.fromkeys([*left.unread, *right.unread]))
-    shown = ", ".join(unread[:3]) + (" …" if len(unread) > 3 else "")
     compared = Compared(
-        uncompared=(f"what can't be read ({shown})",) if unread else (),
+        uncompared=(f"what can't be read ({listed(unread, 3)})",) if unread else (),
         places=((right.name, right.place),) if right.place else (),
     )
     divergences: list[Divergence] = []

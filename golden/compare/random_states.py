@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from golden.compare.divergence import END, Divergence, number_of
+from golden.compare.divergence import END, Divergence, number_of, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 
@@ -45,10 +44,6 @@ def compare_random_states(sides: Sides) -> Found:
     for number in numbers:
         x, y = (side if number is None else side.steps[number] for side in (left, right))
         if x.rng != y.rng:
-            return Found([RandomState(left.name, _unequal(x.rng, y.rng), number, last)], compared)
+            return Found([RandomState(left.name, tuple(unequal(x.rng, y.rng)), number, last)], compared)
         last = f"step {number} overall"
     return Found((), compared)
-
-
-def _unequal(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name))

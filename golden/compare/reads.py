@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from golden.compare.divergence import END, SHOWN, Divergence, many, number_of
+from esper_harness.report.plain import many
+from golden.compare.divergence import END, SHOWN, Divergence, number_of
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.streams import Stream, of_process

@@ -15,6 +15,7 @@ from golden.compare.divergence import (
     TensorChange,
     kind_text,
     tensor_lines,
+    unequal,
 )
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
@@ -175,10 +176,9 @@ def _numbered(losses: Sequence[str]) -> dict[str, str]:
 
 
 def _scalars(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> KindChange:
-    names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
     changes = tuple(
         TensorChange(name, None, _scalar_note(a.get(name), b.get(name), exact=kind == "loss"))
-        for name in names
+        for name in unequal(a, b)
     )
     return _change(kind, max(len(a), len(b)), changes)
 

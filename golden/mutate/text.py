@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from golden.compare.divergence import many
+from esper_harness.report.plain import listed, many
 from golden.mutate.plan import Plan
 from golden.mutate.result import Outcome, Score, interval
 
@@ -36,8 +36,7 @@ def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
 
 def _idle(paths: Sequence[str]) -> Iterator[str]:
     if paths:
-        more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
-        yield f"  {many(len(paths), 'file')} of which no line runs: {', '.join(paths[:_FEW])}{more}"
+        yield f"  {many(len(paths), 'file')} of which no line runs: {listed(paths, _FEW)}"
 
 
 def outcome_line(number: int, planned: int, outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from esper_harness.report.plain import listed, many
 from golden.trace.paths import Patterns
 
 # A field whose name has one of these words is a time or a rate.
@@ -102,11 +103,10 @@ class LeftOut:
     def in_words(self, output: str) -> Iterator[str]:
         """Yield a phrase for the fields and one for the lines."""
         if self.fields:
-            names = sorted(self.fields)
-            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
-            yield f"field{'s' if len(names) > 1 else ''} {shown} of {output}"
+            names = listed(sorted(self.fields), _SHOWN)
+            yield f"field{'s' if len(self.fields) > 1 else ''} {names} of {output}"
         if self.lines:
-            yield f"numbers in {self.lines:,} line{'s' if self.lines > 1 else ''} of {output}"
+            yield f"numbers in {many(self.lines, 'line')} of {output}"
 
 
 @dataclass(frozen=True)

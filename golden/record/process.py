@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from esper_harness.report.plain import many
 from golden.record.ended import Rank, first, ranks, why
 from golden.record.live import Program, count_steps, registered
 from golden.record.profiles import profile_variables
@@ -239,10 +240,11 @@ def _how_far(folder: Path, known: Sequence[Rank], ended: Rank | None) -> str:
     if len(known) > 1 and any(rank.steps for rank in known):
         mark = {ended.number: " (which ended first)"} if ended is not None else {}
         return "after " + ", ".join(
-            f"{_steps(rank.steps)} of rank {rank.number}{mark.get(rank.number, '')}" for rank in known
+            f"{many(rank.steps, 'optimizer step')} of rank {rank.number}{mark.get(rank.number, '')}"
+            for rank in known
         )
     count = count_steps(folder)
-    return f"after {_steps(count)}" if count else "before the first optimizer step"
+    return f"after {many(count, 'optimizer step')}" if count else "before the first optimizer step"
 
 
 def _said(ended: Rank, known: Sequence[Rank], root: Path) -> str:
@@ -253,7 +255,3 @@ def _said(ended: Rank, known: Sequence[Rank], root: Path) -> str:
     how = "without a word (was it killed?)" if ended.end.at is None else "without an error"
     # One that says nothing may have told it to who started it.
     return f"rank {ended.number} ended {how}; {other}" if other else ""
-
-
-def _steps(count: int) -> str:
-    return f"{count} optimizer step{'' if count == 1 else 's'}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from esper_harness.report.plain import listed
 from golden.outputs import Masks, is_passing, read_outputs
 from golden.record.run import EVERYTHING, Run
 from golden.trace.errors import UnusableInput
@@ -110,10 +111,7 @@ def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> lis
         found.append(f"{name}{more}; to compare, add to [outputs]: files = [{json.dumps(name)}]")
     outside = sorted({path for path in left if not path.is_relative_to(root)})
     if outside:
-        shown = ", ".join(map(str, outside[:3])) + (
-            f" and {len(outside) - 3} more" if len(outside) > 3 else ""
-        )
-        found.append(f"{shown}; to compare, let the program write to {{out}}")
+        found.append(f"{listed(outside, 3)}; to compare, let the program write to {{out}}")
     return found
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from esper_harness.report.plain import listed
 from golden.reach.reached import asked
 from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
@@ -304,10 +305,10 @@ def _check_all_seen(run: Run, folder: Path) -> None:
     total = max((about["ranks"] for about in joined), default=0)
     unseen = sorted(set(range(total)) - {int(about["rank"]) for about in joined})
     if unseen:
-        shown = ", ".join(map(str, unseen[:8])) + (", …" if len(unseen) > 8 else "")
         raise NothingComparable(
-            f"run {run.name}: of {total} ranks {len(unseen)} left no record ({shown}); hand the environment "
-            "of the command on to every machine, and choose -o and TMPDIR where all of them see them"
+            f"run {run.name}: of {total} ranks {len(unseen)} left no record ({listed(unseen, 8)}); hand the "
+            "environment of the command on to every machine, and choose -o and TMPDIR where all of them see "
+            "them"
         )
 
 

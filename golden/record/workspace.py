@@ -14,6 +14,7 @@ from pathlib import Path
 
 import xxhash
 
+from esper_harness.report.plain import listed
 from golden.record.git import files_of, ignored_below, share, top_of, untracked
 from golden.record.run import Run
 from golden.trace.errors import UnusableInput
@@ -64,10 +65,8 @@ def not_copied(run: Run, root: Path) -> str:
     ignored = ignored_below(root) if top is not None else []
     if not ignored:
         return ""
-    more = f" and {len(ignored) - _SHOWN} more" if len(ignored) > _SHOWN else ""
-    shown = ", ".join(ignored[:_SHOWN])
     return (
-        f"; it ran in a copy without what git ignores ({shown}{more}): name what it reads with "
+        f"; it ran in a copy without what git ignores ({listed(ignored, _SHOWN)}): name what it reads with "
         "--data PATH, or in [data] paths of its run file"
     )
 
@@ -88,10 +87,9 @@ class Tree:
             if self._before.get(path) != now.get(path) and path not in written
         ]
         if changed:
-            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            names = listed((path.relative_to(self._root) for path in changed), 1)
             raise UnusableInput(
-                f"run {run}: {changed[0].relative_to(self._root)}{more} changed while it ran; run the "
-                "command again, and edit when it has ended"
+                f"run {run}: {names} changed while it ran; run the command again, and edit when it has ended"
             )
         kept = [
             (str(path.relative_to(self._root)), stamp)

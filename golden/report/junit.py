@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from esper_harness.report.findings import Case, Outcome, Suite
 from esper_harness.report.junit import junit_text
+from esper_harness.report.plain import listed
 from golden.check.results import Result
 from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
@@ -63,7 +64,6 @@ def _reached(evidence: Evidence) -> Iterator[Case]:
         message = headline(evidence) if evidence.problem else None
         lines = [told for where, told in missed if where == path]
         if message is None and lines:
-            more = f" and {len(lines) - _SHOWN:,} more" if len(lines) > _SHOWN else ""
-            message = f"did not run: {', '.join(lines[:_SHOWN])}{more}"
+            message = f"did not run: {listed(lines, _SHOWN)}"
         outcome: Outcome = "passed" if message is None else "skipped"
         yield Case(group="golden.reached", name=path, outcome=outcome, message=message)

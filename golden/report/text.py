@@ -6,12 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from esper_harness.report.plain import visible
-from golden.compare.divergence import (
-    KIND_TITLES,
-    Divergence,
-    many,
-)
+from esper_harness.report.plain import listed, many, visible
+from golden.compare.divergence import KIND_TITLES, Divergence
 from golden.compare.events import EventChange
 from golden.compare.final_states import FinalState
 from golden.compare.outcome import (
@@ -117,14 +113,9 @@ def amounts(compared: Compared) -> str:
 def gaps(compared: Compared) -> list[str]:
     """Say what was not compared: unstable, masked, or written where nothing looks; a line each."""
     kinds = (("differs between two runs of the base", compared.unstable), (MASKED, compared.masked))
-    lines = [f"not compared, {why}: {_some(what)}" for why, what in kinds if what]
+    lines = [f"not compared, {why}: {listed(what, _UNSTABLE_SHOWN)}" for why, what in kinds if what]
     lines += [f"not compared, written outside {{out}}: {each}" for each in compared.unwatched]
     return [visible(line, _LINE) for line in lines]
-
-
-def _some(what: Sequence[str]) -> str:
-    more = len(what) - _UNSTABLE_SHOWN
-    return ", ".join(what[:_UNSTABLE_SHOWN]) + (f", and {more} more" if more > 0 else "")
 
 
 def not_kept(compared: Compared) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import xxhash
 
-from golden.trace.events import Event, lookup
+from golden.trace.events import Event
 from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST
 from golden.trace.living import Look, ModuleState
@@ -37,8 +37,8 @@ def digested(trace: Trace) -> Trace:
     return trace_of(about, records_of(trace), trace.folder)
 
 
-def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ()) -> Records:
-    """Return the part of a trace that holds on every machine: shapes, order and ``fields`` of events.
+def everywhere(trace: Trace, *, events: bool) -> Records:
+    """Return the part of a trace that holds on every machine: shapes, and the order of events.
 
     Without ``events``, only shapes count: what happens may follow from rounding.
     """
@@ -58,9 +58,8 @@ def everywhere(trace: Trace, *, events: bool = True, fields: Sequence[str] = ())
         facts |= {f"steps of {title}": count for title, count in steps.items()}
         facts |= {f"counts of {kind}": n for kind, n in Counter(e.kind for e in trace.events).items()}
         for event in trace.events:
-            values = {name: v for name in fields if (v := lookup(event.payload, name)) is not None}
             told = {"type": event.kind, "env": event.env}
-            found.append({"kind": event.kind, "env": event.env, "payload": told | values})
+            found.append({"kind": event.kind, "env": event.env, "payload": told})
     output = Output("facts", "what holds everywhere", (facts,))
     table = {"events": _first(found, _rest_of_events), "outputs": [asdict(output)], "processes": {}}
     return Records.model_validate_json(json.dumps(table))

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from esper_harness.report.plain import listed
+
 Kind = Literal["event field", "attribute", "extra state", "file name", "field", "tag", "line", "order"]
 
 
@@ -35,5 +37,4 @@ def titles(found: Iterable[Unstable]) -> tuple[str, ...]:
 
 def _of(where: Sequence[str]) -> str:
     named = [place for place in where if place]
-    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-    return f" of {', '.join(named[:3])}{more}" if named else ""
+    return f" of {listed(named, 3)}" if named else ""
