@@ -162,41 +162,11 @@ def titles(
     ]
 
 
-_FIXED = (int, float, str, bool, type(None))
-
-
-class Settings:
-    """Learning rates and the like of one optimizer, as text."""
-
-    def __init__(self) -> None:
-        self._keys: list[str] = []
-        self._values: list[Any] = []
-        self._may_change_inside = True
-        self._text: dict[str, str] = {}
-
-    def text(self, optimizer: Optimizer) -> dict[str, str]:
-        """Return every setting by name; the same dictionary as before where nothing changed."""
-        groups = optimizer.param_groups
-        keys = [key for group in groups for key in group]
-        values = [value for group in groups for value in group.values()]
-        if (
-            self._may_change_inside
-            or keys != self._keys
-            or len(values) != len(self._values)
-            or not all(map(operator.is_, values, self._values))
-        ):
-            self._keys, self._values = keys, values
-            shown = {
-                f"group {index} {key}": value
-                for index, group in enumerate(groups)
-                for key, value in group.items()
-                if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
-            }
-            self._text = {name: repr(value) for name, value in shown.items()}
-            self._may_change_inside = not all(map(_is_fixed, shown.values()))
-        return self._text
-
-
-def _is_fixed(value: Any) -> bool:
-    kind = type(value)
-    return kind in _FIXED or (kind is tuple and all(type(part) in _FIXED for part in value))
+def settings(optimizer: Optimizer) -> dict[str, str]:
+    """Return learning rates and the like of an optimizer as text, by name."""
+    return {
+        f"group {index} {key}": repr(value)
+        for index, group in enumerate(optimizer.param_groups)
+        for key, value in group.items()
+        if key != "params" and isinstance(value, (int, float, str, tuple, list, type(None)))
+    }

@@ -59,7 +59,6 @@ class Watched:
         self.named_for: list[int] = []
         self.plan: Plan | None = None
         self.described: tuple[Any, ...] = ()
-        self.settings = layouts.Settings()
         self.written: dict[str, str] = {}
         self.buffers: list[torch.Tensor | None] = []
         self.held: tuple[Any, Any] = ((), {})
@@ -293,10 +292,7 @@ class Observer:
             self._unread |= dict.fromkeys(plan.unread)
             self._describe(optimizer, watched, plan)
         plan.begin(tensors)
-        settings = watched.settings.text(optimizer)
-        extras = plan.extras(entries)
-        if extras:
-            settings = settings | extras
+        settings = layouts.settings(optimizer) | plan.extras(entries)
         record = {
             "step": self._steps,
             "optimizer": watched.number,
@@ -473,4 +469,4 @@ class Observer:
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    return {} if now is before else {key: text for key, text in now.items() if before.get(key) != text}
+    return {key: text for key, text in now.items() if before.get(key) != text}

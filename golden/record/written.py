@@ -6,7 +6,6 @@ import contextlib
 import gc
 import io
 import os
-import time
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ _MAGIC = frozenset("*?[")
 # A program that opens its file for every event has no writer to find.
 _LOOK_EVERY = 16
 _WRITERS = {io.TextIOWrapper, io.BufferedWriter}
-# A folder's time of change may stand still for so long while files come.
-_TICK_NS = 50_000_000
 
 
 class _File:
@@ -40,9 +37,6 @@ class EventLines:
     def __init__(self, folder: Path, glob: str) -> None:
         self._folder, self._glob = folder, glob
         self._fixed = not _MAGIC.intersection(glob)
-        self._flat = "/" not in glob
-        self._listed: list[str] = []
-        self._listed_for = -1
         self._files: dict[str, _File] = {}
         self._calls = -1
         # What this process has open, found at most once a call.
@@ -68,15 +62,7 @@ class EventLines:
     def _names(self) -> list[str]:
         if self._fixed:
             return [self._glob]
-        changed = 0
-        if self._flat:
-            with contextlib.suppress(OSError):
-                changed = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - quicker, as below
-            if changed == self._listed_for:
-                return self._listed
-        self._listed_for = changed if changed and time.time_ns() - changed > _TICK_NS else -1
-        self._listed = [str(path.relative_to(self._folder)) for path in matching(self._folder, self._glob)]
-        return self._listed
+        return [str(path.relative_to(self._folder)) for path in matching(self._folder, self._glob)]
 
     def _file(self, name: str) -> _File:
         file = self._files.get(name)
