@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from golden.compare.calls import compare_calls
 from golden.compare.compare import judge
@@ -31,63 +32,55 @@ def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
     if scope.overlap is not None:
         a, b = _overlapping(a, b, scope.overlap)
     for part in scope.what:
-        if not (_has(a, part) or _has(b, part)):
+        if not (_PARTS[part].is_in(a) or _PARTS[part].is_in(b)):
             where = f" {scope.title}" if scope.title else ""
-            return NotComparable(f"{_TITLES[part]}{where} on either side, so nothing can be compared")
+            return NotComparable(f"{_PARTS[part].missing}{where} on either side, so nothing can be compared")
     each = scope.env == "each"
     if each and not (_has_env(a) or _has_env(b)):
         return NotComparable("no event and no optimizer step of any env on either side")
     counts = _counts(a, b, each=each) if "counts" in scope.what else []
     if "events" not in scope.what:
         a, b = replace(a, events=()), replace(b, events=())
-    asked = {kind for part in scope.what for kind in _KINDS.get(part, ())}
+    asked = {kind for part in scope.what for kind in _PARTS[part].kinds}
     kinds = tuple(kind for kind in KINDS if kind in asked)
     return judge(a, b, counts, compare_events_by_env if each else compare_events, kinds)
 
 
-_TITLES: Mapping[Part, str] = {
-    "events": "no event",
-    "counts": "no event",
-    "steps": "no optimizer step",
-    "rng": "no random state",
-    "reads": "no counted host read",
-    "values": "no value of a host read",
-    "outputs": "no output",
-    "modules": "no module or own generator",
-    "final": "no final state",
+class _Part(NamedTuple):
+    """What is compared of a part, whether a trace has it, and what to say if none does."""
+
+    kinds: tuple[Kind, ...]
+    is_in: Callable[[Trace], object]
+    missing: str
+
+
+_PARTS: Mapping[Part, _Part] = {
+    "events": _Part((), lambda t: t.events, "no event"),
+    "counts": _Part((), lambda t: t.events, "no event"),
+    "steps": _Part(
+        (compare_steps, compare_calls, compare_final_states),
+        lambda t: any(p.steps for p in t.processes),
+        "no optimizer step",
+    ),
+    "rng": _Part(
+        (compare_random_states,),
+        lambda t: any(p.rng or any(step.rng for step in p.steps) for p in t.processes),
+        "no random state",
+    ),
+    "reads": _Part(
+        (compare_reads,),
+        lambda t: any(p.reads is not None or any(s.reads is not None for s in p.steps) for p in t.processes),
+        "no counted host read",
+    ),
+    "values": _Part(
+        (compare_values,), lambda t: any(p.values is not None for p in t.processes), "no value of a host read"
+    ),
+    "outputs": _Part((), lambda t: any(output.rows for output in t.outputs), "no output"),
+    "modules": _Part(
+        (compare_living,), lambda t: any(p.looks for p in t.processes), "no module or own generator"
+    ),
+    "final": _Part((compare_final_states,), lambda t: any(p.finals for p in t.processes), "no final state"),
 }
-
-_KINDS: Mapping[Part, tuple[Kind, ...]] = {
-    "steps": (compare_steps, compare_calls, compare_final_states),
-    "rng": (compare_random_states,),
-    "reads": (compare_reads,),
-    "values": (compare_values,),
-    "modules": (compare_living,),
-    "final": (compare_final_states,),
-}
-
-
-def _has(trace: Trace, part: Part) -> bool:
-    match part:
-        case "events" | "counts":
-            return bool(trace.events)
-        case "steps":
-            return any(process.steps for process in trace.processes)
-        case "rng":
-            return any(process.rng or any(step.rng for step in process.steps) for process in trace.processes)
-        case "outputs":
-            return any(output.rows for output in trace.outputs)
-        case "modules":
-            return any(process.looks for process in trace.processes)
-        case "final":
-            return any(process.finals for process in trace.processes)
-        case "values":
-            return any(p.values is not None for p in trace.processes)
-        case "reads":
-            return any(
-                process.reads is not None or any(step.reads is not None for step in process.steps)
-                for process in trace.processes
-            )
 
 
 def _has_env(trace: Trace) -> bool:
@@ -113,7 +106,7 @@ def _restricted(trace: Trace, scope: Same) -> Trace:
     if scope.env == "each":
         events.sort(key=lambda event: _env_order(event.env))
     # Where nothing of processes is asked for, their number is no difference.
-    asked = not _KINDS.keys().isdisjoint(scope.what)
+    asked = any(_PARTS[part].kinds for part in scope.what)
     ranks = trace.processes[:1] if scope.ranks == "first" else trace.processes
     processes = tuple(_part_of(p, scope) for p in ranks) if asked else ()
     outputs = trace.outputs if "outputs" in scope.what else ()
