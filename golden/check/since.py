@@ -22,21 +22,19 @@ class Since:
     head: str | None
     files: tuple[str, ...]
     change: Change
-    _runs: list[RunReached] = field(default_factory=list)
+    _runs: dict[str, RunReached] = field(default_factory=dict)
 
     def note(self, run: str, code: int, sides: tuple[Reached, Reached] | None) -> None:
         """Add a run, instead of what was said of it before; None for one that came to no end."""
-        self._runs[:] = [known for known in self._runs if known.name != run]
-        self._runs.append(RunReached(run, code, sides))
+        self._runs[run] = RunReached(run, code, sides)
 
     def of(self, run: str) -> Evidence:
         """Return the diff coverage of one run."""
-        found = [known for known in self._runs if known.name == run]
-        return evidence(self.base, self.head, self.change, found)
+        return evidence(self.base, self.head, self.change, [self._runs[run]])
 
     def evidence(self) -> Evidence:
         """Return the diff coverage of all runs so far."""
-        return evidence(self.base, self.head, self.change, self._runs)
+        return evidence(self.base, self.head, self.change, list(self._runs.values()))
 
 
 def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Since:

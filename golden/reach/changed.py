@@ -10,31 +10,16 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from golden.reach.reached import Reached
-
 _TYPING = ("typing", "typing_extensions")
 _FLAG = "TYPE_CHECKING"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """Lines of one side's files that the other side does not have in their place and that code stands on."""
-
-    lines: Mapping[str, frozenset[int]]
-
-    def ran(self, reached: Reached) -> Changed:
-        """Return those of them that ran."""
-        return Changed(
-            {path: lines & reached.files.get(path, frozenset()) for path, lines in self.lines.items()}
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
-    """The lines that two versions of some files have not in common."""
+    """The lines of two versions, by file, that the other one has not in their place and that can run."""
 
-    before: Changed
-    after: Changed
+    before: Mapping[str, frozenset[int]]
+    after: Mapping[str, frozenset[int]]
 
 
 def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
@@ -53,7 +38,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
         for side, text, lines in ((before, old, gone), (after, new, come)):
             if found := (lines & runnable(compiled(text))) - for_types(text):
                 side[path] = frozenset(found)
-    return Change(Changed(before), Changed(after))
+    return Change(before, after)
 
 
 def runnable(code: types.CodeType | None) -> frozenset[int]:

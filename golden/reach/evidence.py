@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from golden.reach.changed import Change, Changed
+from golden.reach.changed import Change
 from golden.reach.reached import Reached, together
 
 _NO_END = "no run came to its end"
@@ -168,8 +168,9 @@ def _of_run(run: RunReached, change: Change) -> RunEvidence:
     )
 
 
-def _lines(changed: Changed, reached: Reached) -> Lines:
-    return Lines(changed=_sorted(changed.lines), ran=_sorted(changed.ran(reached).lines))
+def _lines(changed: Mapping[str, frozenset[int]], reached: Reached) -> Lines:
+    ran = {path: lines & reached.files.get(path, frozenset()) for path, lines in changed.items()}
+    return Lines(changed=_sorted(changed), ran=_sorted(ran))
 
 
 def _sorted(lines: Mapping[str, frozenset[int]]) -> dict[str, tuple[int, ...]]:

@@ -161,9 +161,11 @@ class EnvChange(_Table):
 
     Attributes:
         count: how many envs there are.
+        skip: how many of the first models belong to none.
     """
 
     count: Annotated[int, Field(ge=1)] | None = None
+    skip: Annotated[int, Field(ge=0)] | None = None
 
 
 class Variant(_Table):

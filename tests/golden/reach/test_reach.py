@@ -10,7 +10,7 @@ import pytest
 from golden.check.results import read_results
 from golden.check.since import Since
 from golden.cli import main
-from golden.reach.changed import Change, Changed
+from golden.reach.changed import Change
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached
 from golden.versions import told
@@ -179,7 +179,7 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_one_run_could_not_measure_is_told_of_that_run_alone() -> None:
-    change = Change(Changed({}), Changed({"work.py": frozenset([1, 3])}))
+    change = Change({}, {"work.py": frozenset([1, 3])})
     since = Since("HEAD", None, ("work.py",), change)
     since.note("blind", 0, (Reached({}), Reached({}, "no means")))
     since.note("seeing", 0, (Reached({}), Reached({"work.py": frozenset([1])})))
