@@ -21,7 +21,7 @@ import torch
 import xxhash
 
 from ..trace.digest import hex_digest
-from .reads import is_program, place_in_tree
+from .reads import is_program, place_in_tree, place_of
 from .replace import put
 
 # 624 words and the position.
@@ -177,7 +177,11 @@ class OwnGenerators:
         if not is_program(maker):
             return
         self.unseeded += 1
-        if len(self.unseeded_at) < _SHOWN and (place := place_in_tree(maker)) not in self.unseeded_at:
+        place = place_in_tree(maker)
+        if place != place_of(maker):
+            # Of a line that imports or calls a package.
+            place += f" in {maker.f_globals['__name__'].partition('.')[0]}"
+        if len(self.unseeded_at) < _SHOWN and place not in self.unseeded_at:
             self.unseeded_at.append(place)
 
     def _note(self, kind: str, generator: Any) -> None:

@@ -222,3 +222,15 @@ def test_pairs_lose_nothing_and_equal_ones_are_none(left: list[int], right: list
 @given(st.lists(st.integers(0, 3)).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
 def test_the_order_of_making_is_none_where_it_does_not_count(sides: tuple[list[int], list[int]]) -> None:
     assert paired(*sides, lambda x: "", lambda x: x, ordered=False) == ([], [])
+
+
+def test_a_generator_that_a_package_makes_is_named_with_the_package(project: Project) -> None:
+    package = project.root / "site-packages" / "dice"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import random\ndie = random.Random()\n")
+    project.edit("AFTER STEP", "sys.path.append('site-packages'); import dice")
+    result = project.golden("doctor", "train", "--root", project.root)
+    assert result.code == 0
+    assert re.search(r"1 generator made without a seed \(at train\.py:\d+ <module> in dice\)", result.out), (
+        result
+    )
