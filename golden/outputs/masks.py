@@ -41,6 +41,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
+        # How far a bar is filled up, and gone back over, depends on how long the times in it are.
+        (r" *\x08+", " "),
         # Of wandb's folders, of `time.ctime` and of TensorBoard's folders.
         (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
         (rf"(?i){_DAY}[ _]{_MONTH}[ _]+\d+[ _]\d\d([:_-])\d\d\1\d\d(?: [A-Z]+)?[ _]20\d\d(?!\d)", "<time>"),

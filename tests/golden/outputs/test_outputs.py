@@ -285,6 +285,12 @@ def test_masks(line: str, kept: str) -> None:
     assert list(Masks({}).lines(line)) == [kept]
 
 
+def test_a_bar_that_is_filled_up_and_gone_back_over_repeats() -> None:
+    for took in ("436ms", "1s37ms"):
+        drawn = f" [==>..]  Step: {took} | Acc: 7.0% (9/128)".ljust(70) + "\b" * 48 + " 5/5 \n"
+        assert list(Masks({}).lines(drawn)) == [" [==>..]  Step: <duration> | Acc: 7.0% (9/128)  5/5"]
+
+
 def test_a_warning_of_code_that_moved_is_the_same_warning() -> None:
     masks = Masks({"/home/me/repository": "{root}"})
     before, after = (
