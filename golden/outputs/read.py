@@ -22,6 +22,8 @@ from golden.trace.outputs import Output
 from golden.trace.paths import Patterns
 
 _PICKLES = {".pkl", ".pickle", ".joblib"}
+# Of larger pickles under other names, such as games to learn from, the digest says as much and costs less.
+_SMALL = 2**20
 # Neither a result nor stable: locks, sockets of loggers, compiled code.
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
 _IGNORED_FOLDERS = {"__pycache__", ".git"}
@@ -108,7 +110,7 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     raw = gzip.decompress(path.read_bytes()) if suffix == ".gz" else path.read_bytes()
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()
-    if is_pickle(raw):
+    if len(raw) <= _SMALL and is_pickle(raw):
         with contextlib.suppress(Unreadable):
             return "pickle", _tree(read_pickle(raw), masks)
     text = _text(raw)

@@ -237,6 +237,12 @@ def test_bytes_of_an_older_protocol_are_bytes_and_no_text(tmp_path: Path) -> Non
     assert " 5 s " not in str(old) + str(read_checkpoint(tmp_path / "a.pt"))
 
 
+def test_a_large_pickle_under_another_name_is_told_by_its_digest(tmp_path: Path) -> None:
+    (tmp_path / "games.examples").write_bytes(pickle.dumps(list(range(500_000))))
+    (output,) = read_outputs({}, [("games.examples", tmp_path / "games.examples")], Masks({}))
+    assert (output.kind, len(output.rows)) == ("binary", 1)
+
+
 def test_equal_tensors_of_other_layout_are_equal(tmp_path: Path) -> None:
     import torch
 
