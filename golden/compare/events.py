@@ -15,6 +15,7 @@ from golden.trace.moments import Moment, later
 from golden.trace.numbers import ulps
 
 _ALIGN_AT_MOST = 4000
+Change = Literal["missing", "extra", "moved", "changed"]
 _FIELDS_SHOWN = 3
 
 
@@ -27,7 +28,7 @@ class EventChange(Divergence):
 
     title = "events"
 
-    change: Literal["missing", "extra", "moved", "changed"]
+    change: Change
     kind: str
     env: int | None
     left: int | None
@@ -88,31 +89,27 @@ def compare_events(left: Sequence[Event], right: Sequence[Event]) -> list[EventC
     removed: list[int] = []
     added: list[int] = []
     for i, j in _pairs(a, b, left, right):
-        if j is None and i is not None:
-            removed.append(i)
-        elif i is None and j is not None:
-            added.append(j)
-        elif i is not None and j is not None and a[i] != b[j]:
-            fields = tuple(compare_fields(left[i].payload, right[j].payload))
-            when = later(left[i].moment, right[j].moment)
-            changes.append(
-                EventChange("changed", left[i].kind, left[i].env, i, j, fields, before(left, i), when)
-            )
+        if i is None or j is None:
+            removed += [i] if i is not None else []
+            added += [j] if j is not None else []
+        elif a[i] != b[j]:
+            changes.append(_change("changed", left, right, i, j))
     for i, j in _moves(removed, added, a, b):
-        if i is not None and j is not None:
-            event, when = left[i], later(left[i].moment, right[j].moment)
-            changes.append(EventChange("moved", event.kind, event.env, i, j, (), before(left, i), when))
-        elif i is not None:
-            event = left[i]
-            changes.append(
-                EventChange("missing", event.kind, event.env, i, None, (), before(left, i), event.moment)
-            )
-        elif j is not None:
-            event = right[j]
-            changes.append(
-                EventChange("extra", event.kind, event.env, None, j, (), before(right, j), event.moment)
-            )
+        kind: Change = "missing" if j is None else "extra" if i is None else "moved"
+        changes.append(_change(kind, left, right, i, j))
     return sorted(changes, key=lambda c: min(x for x in (c.left, c.right) if x is not None))
+
+
+def _change(
+    change: Change, left: Sequence[Event], right: Sequence[Event], i: int | None, j: int | None
+) -> EventChange:
+    x, y = left[i] if i is not None else None, right[j] if j is not None else None
+    event = x or y
+    assert event is not None
+    when = later(x.moment, y.moment) if x and y else event.moment
+    fields = tuple(compare_fields(x.payload, y.payload)) if x and y and change == "changed" else ()
+    last = before(left, i) if i is not None else before(right, j or 0)
+    return EventChange(change, event.kind, event.env, i, j, fields, last, when)
 
 
 def compare_events_by_env(left: Sequence[Event], right: Sequence[Event]) -> list[EventChange]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from golden.compare.divergence import (
     END,
@@ -16,7 +15,7 @@ from golden.compare.divergence import (
     field_text,
     near_difference,
 )
-from golden.compare.events import compare_events, compare_fields
+from golden.compare.events import Change, compare_events, compare_fields
 from golden.compare.outcome import Compared
 from golden.trace.events import Event
 from golden.trace.outputs import STREAMS, Output, leaves
@@ -33,7 +32,7 @@ class OutputChange(Divergence):
     title = "output"
 
     output: str
-    change: Literal["missing", "extra", "moved", "changed"]
+    change: Change
     place: str
     fields: tuple[FieldChange, ...]
     total: int
