@@ -32,7 +32,6 @@ _file = click.Path(path_type=Path)
 @click.option(
     "-o",
     "--output",
-    "--html",
     "outputs",
     type=_file,
     metavar="FILE",
