@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-_TYPING = ("typing", "typing_extensions")
 _FLAG = "TYPE_CHECKING"
 
 
@@ -54,34 +53,19 @@ def runnable(code: types.CodeType | None) -> frozenset[int]:
 
 
 def for_types(text: str) -> frozenset[int]:
-    """Return lines that only a type checker reads: those below ``if TYPE_CHECKING:`` at the top of a file.
-
-    None of a file that binds the name itself.
-    """
-    if _FLAG not in text and text.isascii():
+    """Return lines that only a type checker reads: those below ``if TYPE_CHECKING:`` at the top of a file."""
+    if _FLAG not in text:
         return frozenset()
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    names = {name for node in tree.body for name in _names_of_flag(node)}
-    if any(
-        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id in names for n in ast.walk(tree)
-    ):
-        return frozenset()
     lines = set[int]()
     for node in tree.body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) in names:
+        # By any name of typing, or the file's own: `TYPE_CHECKING = False` saves an import.
+        if isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == _FLAG:
             lines.update(range(node.lineno + 1, (node.body[-1].end_lineno or 0) + 1))
     return frozenset(lines)
-
-
-def _names_of_flag(node: ast.stmt) -> Iterator[str]:
-    """Give the names by which an import makes `typing.TYPE_CHECKING` known."""
-    if isinstance(node, ast.Import):
-        yield from (f"{a.asname or a.name}.{_FLAG}" for a in node.names if a.name in _TYPING)
-    elif isinstance(node, ast.ImportFrom) and node.module in _TYPING and not node.level:
-        yield from (a.asname or a.name for a in node.names if a.name == _FLAG)
 
 
 def compiled(text: str | bytes) -> types.CodeType | None:
