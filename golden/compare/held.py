@@ -10,14 +10,10 @@ from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.held import settings
 
-_OLD = "settings at the end and attributes of modules (recorded without them)"
-
 
 def compare_held(sides: Sides) -> Found:
     """Find the settings that differ at the end, and name those that could not be compared."""
     left, right = sides.left, sides.right
-    if left.held is None or right.held is None:
-        return Found((), Compared(uncompared=() if left.held is right.held else (_OLD,)))
     a, b = settings(left), settings(right)
     found = [
         Rows(f"{title}: {name}".removesuffix(": "), a[title].get(name, "none"), b[title].get(name, "none"))
