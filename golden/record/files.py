@@ -55,14 +55,14 @@ def find_run(name: str, root: Path) -> Run:
     path = Path(name)
     if path.suffix == ".toml":
         return load_run(path)
-    path = root / RUNS_FOLDER / f"{name}.toml"
-    if not path.is_file():
-        run, _, variant = name.rpartition(".")
-        if run and (root / RUNS_FOLDER / f"{run}.toml").is_file():
-            return load_run(root / RUNS_FOLDER / f"{run}.toml").variant(variant)
-        known = ", ".join(p.stem for p in run_files(root)) or "none"
-        raise UnusableInput(f"no run called {name} in {root / RUNS_FOLDER} (there: {known})")
-    return load_run(path)
+    path = run_path(name, root)
+    if path.is_file():
+        return load_run(path)
+    run, _, variant = name.rpartition(".")
+    if run and (path := run_path(run, root)).is_file():
+        return load_run(path).variant(variant)
+    known = ", ".join(p.stem for p in run_files(root)) or "none"
+    raise UnusableInput(f"no run called {name} in {root / RUNS_FOLDER} (there: {known})")
 
 
 def find_runs(names: Sequence[str], root: Path) -> list[Run]:
