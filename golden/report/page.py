@@ -10,12 +10,12 @@ from markupsafe import Markup
 
 from esper_harness.report.plain import visible
 from golden.check.results import Result
-from golden.compare.outcome import Compared, NotComparable
+from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
 from golden.report.build import RunReport
 from golden.report.headlines import headline
-from golden.report.text import amount_parts, describe, env_line, gaps, not_kept, placed, tolerance_lines
+from golden.report.text import amount_parts, describe, env_line, gaps, placed, tolerance_lines
 from golden.trace.errors import ExitCode
 
 _RESTS = 60
@@ -77,7 +77,7 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
         "reason": found.reason if isinstance(found, NotComparable) else "",
         "compared": [] if compared is None else [part.split(" ", 1) for part in amount_parts(compared)],
         "tolerated": [] if isinstance(found, NotComparable) else tolerance_lines(found.tolerated),
-        "gaps": [] if compared is None else _gaps(compared),
+        "gaps": [] if compared is None else gaps(compared),
         "first": first,
         "details": details,
         "closely": report.closely,
@@ -89,12 +89,6 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
         "models_left_out": max(0, len(models) - _MODELS),
         "sides": _sides(report),
     }
-
-
-def _gaps(compared: Compared) -> list[str]:
-    kept = not_kept(compared).removeprefix(", but for ")
-    words = [*compared.uncompared, *([kept] if kept else [])]
-    return [*([f"not compared: {', '.join(words)}"] if words else []), *gaps(compared)]
 
 
 def _models(report: RunReport) -> list[tuple[str, int, str]]:

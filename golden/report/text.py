@@ -40,7 +40,7 @@ def render(comparison: Comparison, *, left: str = "base", right: str = "head") -
     match comparison:
         case Identical(compared=compared):
             lines = [
-                f"{verdict_word(comparison)}: {left} and {right}{not_kept(compared)}",
+                f"{verdict_word(comparison)}: {left} and {right}",
                 *tolerance_lines(comparison.tolerated),
             ]
             lines += [f"compared: {amounts(compared)}", *gaps(compared)]
@@ -106,24 +106,20 @@ def amount_parts(compared: Compared) -> list[str]:
 
 def amounts(compared: Compared) -> str:
     """Say how much was compared, in one line."""
-    text = ", ".join(amount_parts(compared))
-    return f"{text}; not compared: {', '.join(compared.uncompared)}" if compared.uncompared else text
+    return ", ".join(amount_parts(compared))
 
 
 def gaps(compared: Compared) -> list[str]:
-    """Say what was not compared: unstable, masked, or written where nothing looks; a line each."""
+    """Say what was not compared: not to be had, unstable, masked, or written where nothing looks."""
+    without = list(compared.uncompared)
+    if compared.left_out:
+        which = many(compared.left_out, "final state")
+        without.append(f"{which} too large to be kept (256 MiB), or of a type that can't be")
+    lines = [f"not compared: {', '.join(without)}"] if without else []
     kinds = (("differs between two runs of the base", compared.unstable), (MASKED, compared.masked))
-    lines = [f"not compared, {why}: {listed(what, _UNSTABLE_SHOWN)}" for why, what in kinds if what]
+    lines += [f"not compared, {why}: {listed(what, _UNSTABLE_SHOWN)}" for why, what in kinds if what]
     lines += [f"not compared, written outside {{out}}: {each}" for each in compared.unwatched]
     return [visible(line, _LINE) for line in lines]
-
-
-def not_kept(compared: Compared) -> str:
-    """Say which final states were not compared, and why, to be read with the verdict."""
-    if not compared.left_out:
-        return ""
-    which = many(compared.left_out, "final state")
-    return f", but for {which} too large to be kept (256 MiB), or of a type that can't be"
 
 
 def size_text(count: int) -> str:

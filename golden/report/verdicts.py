@@ -11,7 +11,7 @@ from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
-from golden.report.text import amounts, gaps, not_kept, render, tolerance_lines, verdict_word
+from golden.report.text import amounts, gaps, render, tolerance_lines, verdict_word
 from golden.trace.streams import of_process
 
 
@@ -20,7 +20,6 @@ def render_verdict(verdict: Verdict) -> str:
     match verdict:
         case Judged(run=run, comparison=Identical() as found):
             elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
-            elsewhere += not_kept(found.compared)
             head = f"{run}: {verdict_word(found)} ({amounts(found.compared)}){elsewhere}"
             return "\n".join([head, *tolerance_lines(found.tolerated), *gaps(found.compared)])
         case Judged(run=run, comparison=comparison):
