@@ -61,7 +61,7 @@ class Move(_Strict):
 
     Attributes:
         to: the new file, relative to the plan's ``root``.
-        names: what goes there; ``*`` is every helper of the plan's function that is not in ``except``.
+        names: what goes there; ``*`` is every helper of the plan's function.
         docstring: of the file.
         captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
             frozen object, the ``context``.
@@ -70,7 +70,6 @@ class Move(_Strict):
             each that is used as a value.
         cell: helpers whose rebound captures go to an object that they share with the outer function.
         reexport: whether the names stay importable from the source.
-        except: helpers that ``*`` leaves where they are.
     """
 
     to: _File
@@ -81,7 +80,6 @@ class Move(_Strict):
     wrapper: Literal["auto"] | _Texts = ()
     cell: _Texts = ()
     reexport: bool = False
-    except_: Annotated[_Texts, Field(alias="except")] = ()
 
 
 class Loop(_Strict):

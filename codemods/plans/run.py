@@ -253,8 +253,8 @@ def _request(
 
 
 def _expanded(move: Move, helpers: Sequence[Helper]) -> list[str]:
-    """The names of a move, with ``*`` replaced by all helpers that are not excepted."""
-    every = list(dict.fromkeys(helper.name for helper in helpers if helper.name not in move.except_))
+    """The names of a move, with ``*`` replaced by all helpers."""
+    every = list(dict.fromkeys(helper.name for helper in helpers))
     return [name for given in move.names for name in (every if given == "*" else [given])]
 
 

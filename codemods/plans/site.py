@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from codemods.plans.report import FileChange
 from codemods.program.imports import Manner, manner_of
@@ -24,7 +25,9 @@ from codemods.program.repository import (
 )
 from codemods.program.source import Source, SourceError, decode_source, read_source
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.text.imports import ImportSection
+
+if TYPE_CHECKING:
+    from codemods.rewrites.text.imports import ImportSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,8 @@ class Site:
 
     def imports(self, source: Source, made: Sequence[str], future: tuple[str, ...] = ()) -> ImportSection:
         """No imports yet, of a file that is made of a source and imports from modules that are ``made``."""
+        from codemods.rewrites.text.imports import ImportSection
+
         planned = list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
         manner = self.layout.manner(source, self.layout.rest)
         return ImportSection(self.layout.folders, future, manner=manner, made=made, planned=planned)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 from codemods.program import nodes
 from codemods.program.flow import Live
 from codemods.program.lifting import Analysis
-from codemods.program.scopes import Binder, Scope, Use, mangle
+from codemods.program.scopes import Binder, Scope, Use
 from codemods.program.source import blocks_of
 
 Region = Literal["setup", "loop", "tail"]
@@ -190,17 +190,3 @@ class LoopFlow:
         """Tell whether functions inside a part, which run at any time, read or bind a variable."""
         captured = self.parts.captured(name, region) is not None
         return captured or self.parts.shared_write(name, region) is not None
-
-
-def private_names(node: ast.AST, private: str | None) -> Iterator[tuple[str, int]]:
-    """Identifiers in a tree that mean something else inside a class of some name, with their lines."""
-    line = getattr(node, "lineno", 0)
-    for inner in nodes.walk(node):
-        line = getattr(inner, "lineno", line)
-        if isinstance(inner, ast.Constant):
-            continue
-        for value in inner.__dict__.values():
-            texts = [value] if type(value) is str else value if type(value) is list else ()
-            for text in texts:
-                if type(text) is str and mangle(text, private) != text:
-                    yield text, line

@@ -230,7 +230,11 @@ def _patcher(function: ast.expr, scope: Names) -> str | None:
     """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
     if not isinstance(function, (ast.Name, ast.Attribute)):
         return None
-    dotted = resolve(function, scope) or ast.unparse(function)
+    dotted = resolve(function, scope)
+    if dotted is None:
+        written = function.id if isinstance(function, ast.Name) else function.attr
+        # Most calls are of something else, and to write one out takes long.
+        dotted = ast.unparse(function) if any(how.endswith(written) for how in _OF_PATCH) else ""
     return next((how for how in _OF_PATCH if f".{dotted}".endswith(f".{how}")), None)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal, TypeVar, cast
 
 from codemods.program.imports import imported_path
-from codemods.program.nodes import children
+from codemods.program.nodes import children, walk
 from codemods.program.source import Source, blocks_of, statements_in
 
 T = TypeVar("T")
@@ -260,3 +260,17 @@ def mangle(name: str, private: str | None) -> str:
         return name
     stripped = private.lstrip("_")
     return f"_{stripped}{name}" if stripped else name
+
+
+def private_names(node: ast.AST, private: str | None) -> Iterator[tuple[str, int]]:
+    """Identifiers in a tree that mean something else inside a class of some name, with their lines."""
+    line = getattr(node, "lineno", 0)
+    for inner in walk(node):
+        line = getattr(inner, "lineno", line)
+        if isinstance(inner, ast.Constant):
+            continue
+        for value in inner.__dict__.values():
+            texts = [value] if type(value) is str else value if type(value) is list else ()
+            for text in texts:
+                if type(text) is str and mangle(text, private) != text:
+                    yield text, line

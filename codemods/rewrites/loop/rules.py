@@ -13,7 +13,8 @@ from codemods.program import nodes
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper, is_generator, own_nodes
 from codemods.program.lifting import Lifting
-from codemods.program.loops import LoopFlow, Parts, private_names
+from codemods.program.loops import LoopFlow, Parts
+from codemods.program.scopes import private_names
 from codemods.rewrites.loop.groups import field_of
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
 from codemods.rewrites.rules import assumptions, moving
@@ -141,8 +142,6 @@ def _statements(parts: Parts) -> Refusals:
     for inner in nodes.walk(loop):
         if isinstance(inner, ast.ClassDef):
             yield refuse("module-identity", inner, f"class {inner.name} is defined here")
-        elif isinstance(inner, ast.Global):
-            yield refuse("global-write", inner, f"{', '.join(inner.names)} is declared global here")
     known = {"__file__", "__name__", *dir(builtins)} - {"super"}
     private = dict(private_names(loop, "C"))
     for name in (*parts.globals, *parts.names):
@@ -166,22 +165,14 @@ def _assumed(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Re
     yield from moving.not_alike(globals_of(parts.analysis), "the loop", parts.globals, parts.loop)
     yield from assumptions.no_dynamic_names(lifting, function)
     yield from assumptions.not_looked_at(lifting, function)
-    yield from assumptions.not_compiled(lifting, function)
     yield from moving.passed_globals_settled(lifting, function)
     for word in _COUNTS:
         used = tree.uses.get((tree.module, word), ())
         line = next((use.node.lineno for use in used), tree.attributes.get(word))
         if line is not None:
             yield refuse("introspection", line, f"{word} is used here")
-    variables = _variables(parts)
-    released = [
-        (node, f"{node.id} is deleted here", node.id)
-        for node in nodes.walk(parts.loop)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
-    ]
-    for at, what, variable in (*released, *assumptions.watched(tree, parts.scope)):
-        if variable is None or variable in variables:
-            yield refuse("lifetimes", at, what)
+    found = (*assumptions.deleted_in(parts.loop), *assumptions.watched(tree, parts.scope))
+    yield from assumptions.not_released(found, _variables(parts))
 
 
 def _cells(parts: Parts) -> Refusals:

@@ -9,10 +9,9 @@ from codemods.program import nodes
 from codemods.program.annotations import quoted_in
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
-from codemods.program.loops import private_names
 from codemods.program.namespaces import asking
 from codemods.program.repository import setting_files
-from codemods.program.scopes import ScopeTree
+from codemods.program.scopes import ScopeTree, private_names
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import is_hook
@@ -34,22 +33,22 @@ def moved_alike(
     for other, line in private if isinstance(node, ast.ClassDef) else ():
         what = f"{other} means another name in a class that is not called {name}"
         yield refuse("class-cell", line, what, "leave out the rename")
-    asked = [(at, f"{what} is used here") for at, what in asking(analysis.tree)]
-    if (look := around.look()) is not None and not look.by_name:
-        asked.append((node, str(look)))
-    for at, what in asked:
-        yield refuse("dynamic-names", at, what)
+    found: list[tuple[str, ast.AST, str | None]] = [
+        ("dynamic-names", at, f"{what} is used here") for at, what in asking(analysis.tree)
+    ]
+    look = around.look()
+    found.append(("dynamic-names", node, None if look is None or look.by_name else str(look)))
     known = globals_of(analysis)
     lazily = sorted(only_checked(analysis, definition) - moved)
     place = around.marked("annotations", [name]) if lazily else None
     if place is not None:
         what = f"an annotation of {name} names {lazily[0]}, which can't be imported alike, and {place}"
-        yield refuse("needs-source", node, what)
+        found.append(("needs-source", node, what))
     reads = [read for read in definition.reads if known.look_up(read).origin in ("import", "own")]
     late = [r for r in reads if not known.repeatable(known.look_up(r), node.lineno)]
     paths = [made.path for r in late for made in known.imports(r, "") if made.name is not None]
     if (replaced := around.replacing(reads, paths)) is not None:
-        yield refuse("moved-seam", node, f"{replaced}, which {name} reads")
+        found.append(("moved-seam", node, f"{replaced}, which {name} reads"))
     examples = any(
         ">>>" in (ast.get_docstring(n, clean=False) or "")
         for n in nodes.walk(node)
@@ -57,14 +56,14 @@ def moved_alike(
     )
     derives = isinstance(node, ast.ClassDef) and bool(node.bases or node.keywords)
     what = f"a file of the project loads the module again, and {name} would not be made anew"
-    found = [("definition-evaluated", what if around.reloaded else None)]
+    found.append(("definition-evaluated", node, what if around.reloaded else None))
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-        found.append(("definition-evaluated", around.marked_anywhere("derived") if derives else None))
-        found.append(("introspection", around.marked("module", [name])))
-        found.append(("introspection", around.marked("doctest", [name]) if examples else None))
-    for code, told in found:
+        found.append(("definition-evaluated", node, around.marked_anywhere("derived") if derives else None))
+        found.append(("introspection", node, around.marked("module", [name])))
+        found.append(("introspection", node, around.marked("doctest", [name]) if examples else None))
+    for code, at, told in found:
         if told is not None:
-            yield refuse(code, node, told)
+            yield refuse(code, at, told)
 
 
 def only_checked(analysis: Analysis, definition: Definition) -> set[str]:

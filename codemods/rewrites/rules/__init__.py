@@ -23,7 +23,6 @@ CHECKS: tuple[Check, ...] = (
     definition.no_class_cell,
     assumptions.no_dynamic_names,
     assumptions.not_looked_at,
-    assumptions.not_compiled,
     calls.no_shared_writes,
     calls.bound_once,
     calls.defined_first,

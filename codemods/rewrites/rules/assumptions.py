@@ -6,7 +6,7 @@ Each yields places and what is there; the user may accept what they stand for.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from codemods.program import nodes
 from codemods.program.annotations import quoted_in
@@ -21,6 +21,8 @@ from codemods.rewrites.refusals import Refusals, refuse
 from codemods.rewrites.rules.definition import defined_alike, evaluated_annotations
 
 Found = Iterator[tuple[int | ast.AST, str]]
+Watched = tuple[int | ast.AST, str, str | None]
+"""A place, what is there, and the name of the object that it is about; None: any object."""
 
 _WORDS = words("""
     StackSummary TracebackException __closure__ __code__ _current_frames _getframe _getframemodulename ag_code
@@ -131,8 +133,8 @@ def _looking(tree: ScopeTree) -> Found:
                     yield node, f"{base}.{name}"
 
 
-def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:
-    """Neither the helper nor a function around it is handed to what reads its source or bytecode."""
+def compiling(lifting: Lifting, helper: Helper) -> Found:
+    """Find where the helper, or a function around it, is handed to what reads its source or bytecode."""
     tree = lifting.tree
     handed = [
         (scope.parent or tree.module, called(decorator), decorator)
@@ -147,13 +149,16 @@ def not_compiled(lifting: Lifting, helper: Helper) -> Refusals:
     for scope, function, node in handed:
         path = dotted(tree, scope, function) or ""
         if path.startswith(_COMPILERS):
-            yield refuse("introspection", node, f"{path} compiles it from its source here")
+            yield node, f"{path} compiles it from its source here"
 
 
 def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing in the file looks at functions from within, nor asks for names of what this helper makes."""
-    tree, found = lifting.tree, list[tuple[int, str]]()
+    """Nothing in the file looks at functions from within, compiles this helper from its source, or asks for
+    names of what it makes.
+    """
+    tree = lifting.tree
     yield from nothing_looks(lifting, helper)
+    found = list(compiling(lifting, helper))
     asked = ["__qualname__"] if helper.lazy or makes_definitions(helper) else []
     asked += ["__globals__", "__module__"] if asked and helper in lifting.foreign else []
     asked += ["__name__"] if helper.lazy else []
@@ -197,12 +202,24 @@ def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing sees how long what the helper is passed is held, or by how many."""
     tree, names = lifting.tree, {name for name, _ in lifting.needs[helper]}
     frame = _outermost(helper)
-    for at, what, name in tree.once(f"watched {id(frame)}", lambda: list(watched(tree, frame))):
-        if names and (name is None or name in names):
+    found = tree.once(f"watched {id(frame)}", lambda: list(watched(tree, frame)))
+    let_go = tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame)))
+    late = (each for each in let_go if each[2] in names and _may_follow(frame, helper, each[0].lineno))
+    yield from not_released((*found, *late) if names else (), names)
+
+
+def not_released(found: Iterable[Watched], names: Collection[str]) -> Refusals:
+    """Of what is found to be let go, or counted, nothing has one of some names; nor is it any object."""
+    for at, what, name in found:
+        if name is None or name in names:
             yield refuse("lifetimes", at, what)
-    for at, name in tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame))):
-        if name in names and _may_follow(frame, helper, at.lineno):
-            yield refuse("lifetimes", at, f"{name} is let go here, while an exception may be kept")
+
+
+def deleted_in(node: ast.AST) -> Iterator[Watched]:
+    """Find where a part of a function deletes variables."""
+    for inner in nodes.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
+            yield inner, f"{inner.id} is deleted here", inner.id
 
 
 def _may_follow(frame: Scope, helper: Helper, line: int) -> bool:
@@ -216,7 +233,7 @@ def _may_follow(frame: Scope, helper: Helper, line: int) -> bool:
     )
 
 
-def watched(tree: ScopeTree, frame: Scope) -> Iterator[tuple[int | ast.AST, str, str | None]]:
+def watched(tree: ScopeTree, frame: Scope) -> Iterator[Watched]:
     """Places of a file, or a function of it, that see when objects are destroyed, or how often they are
     referred to; the object, if it is a certain one.
     """
@@ -235,29 +252,32 @@ def watched(tree: ScopeTree, frame: Scope) -> Iterator[tuple[int | ast.AST, str,
                     yield node, f"{name}.resize counts references to {name}", name
 
 
-def _let_go(frame: Scope) -> Iterator[tuple[ast.stmt, str]]:
-    """Names that a function deletes or binds to None, where it handles exceptions."""
+def _let_go(frame: Scope) -> Iterator[tuple[ast.stmt, str, str]]:
+    """Find names that a function deletes or binds to None, where it handles exceptions."""
     walked = nodes.walk(frame.node)
     if any(isinstance(node, ast.ExceptHandler) for node in walked):
         for node in walked:
             match node:
                 case ast.Delete(targets) | ast.Assign(targets, ast.Constant(None)):
-                    yield from ((node, target.id) for target in targets if isinstance(target, ast.Name))
+                    names = [target.id for target in targets if isinstance(target, ast.Name)]
+                    what = "is let go here, while an exception may be kept"
+                    yield from ((node, f"{name} {what}", name) for name in names)
 
 
 def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, moves: bool) -> Refusals:
     """Why the module can't have a name more, whichever it is; ``moves``: the helper leaves it."""
-    if (look := around.look()) is not None:
-        yield refuse("dynamic-names", helper.node, str(look))
     # What moves is imported back at the head of the file; what is evaluated is evaluated at its end.
     evaluated = moves or helper.node.decorator_list or evaluated_annotations(tree, helper)
     line = around.late_star(0 if evaluated else helper.top.lineno)
-    if line is not None:
-        yield refuse("star-import", line, "this star import may bring any names")
     named = around.marked("pickles", ()) if moves and makes_definitions(helper) else None
-    if named is not None:
-        what = f"{helper.name} makes a class that is told its module, and {named}"
-        yield refuse("introspection", helper.node, what)
+    look, what = around.look(), f"{helper.name} makes a class that is told its module, and {named}"
+    for code, at, told in (
+        ("dynamic-names", helper.node.lineno, look and str(look)),
+        ("star-import", line or 0, line and "this star import may bring any names"),
+        ("introspection", helper.node.lineno, named and what),
+    ):
+        if told:
+            yield refuse(code, at, told)
     yield from defined_alike(around, tree, helper)
     if moves:
         yield from _annotated_inside(around, tree, helper)

@@ -12,9 +12,8 @@ from typing import Any
 from codemods.program.annotations import reads_of, stated_by
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
-from codemods.program.loops import private_names
 from codemods.program.nodes import all_defaults, called, first_of
-from codemods.program.scopes import ScopeTree, dotted
+from codemods.program.scopes import ScopeTree, dotted, private_names
 from codemods.program.source import all_blocks
 from codemods.program.surroundings import Surroundings
 from codemods.program.words import words

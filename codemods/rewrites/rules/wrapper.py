@@ -21,9 +21,12 @@ _PICKLERS = ("cloudpickle", "dill", "joblib", "marshal", "pickle")
 
 
 def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing in the file counts frames or pickles a function, and the helper does not recurse."""
+    """Nothing in the file counts frames, looks at them or pickles a function, or compiles the helper, which
+    does not recurse.
+    """
     tree = lifting.tree
-    found = [
+    yield from assumptions.nothing_looks(lifting, helper)
+    found: list[tuple[int | ast.AST, str]] = [
         (tree.attributes.get(word, helper.node.lineno), f"{word} sees how deep the stack is")
         for word in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names))
     ]
@@ -42,8 +45,8 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
     if helper in _called_from(lifting, helper):
         what = f"{helper.name} leads back to itself: every level takes two frames"
         found.append((helper.node.lineno, what))
-    for line, what in found:
-        yield refuse("introspection", line, what)
+    for at, what in (*found, *assumptions.compiling(lifting, helper)):
+        yield refuse("introspection", at, what)
 
 
 def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
@@ -62,10 +65,8 @@ def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
 def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
     """The helper holds its parameters as long as the function that it forwards to."""
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
-    for node in ast.walk(helper.node):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id in parameters:
-            yield refuse("lifetimes", node, f"the parameter {node.id} is deleted here")
+    yield from assumptions.not_released(assumptions.deleted_in(helper.node), parameters)
 
 
-RESIDUAL_CHECKS = (no_visible_frame, assumptions.nothing_looks, assumptions.not_compiled, forwardable)
+RESIDUAL_CHECKS = (no_visible_frame, forwardable)
 """Rules that a helper must pass besides those of a lift, for a residual to stay of it."""

@@ -168,16 +168,6 @@ def test_a_file_with_other_things_in_it_is_not_overwritten(project: Path, extrac
     assert "def mine" in (project / "pkg" / "state.py").read_text()
 
 
-def test_excepted_helpers_stay(project: Path, extract: Command) -> None:
-    (project / "plan.toml").write_text(
-        'version = 1\nsource = "pkg/source.py"\nroot = "pkg"\nfunction = "run"\n'
-        '[[move]]\nto = "say.py"\nnames = ["*"]\nexcept = ["say"]\n'
-    )
-    ran = extract("--plan", project / "plan.toml", "--output-format", "json")
-    assert ran.helpers["say"]["status"] == "kept" if ran.helpers else True
-    assert ran.json["files"] == [] or not ran.json["files"][0]["path"].endswith("say.py")
-
-
 def test_imports_follow_and_attributes_find_the_old_name(
     project: Path, extract: Command, execute: Callable[..., str]
 ) -> None:
