@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -27,13 +26,8 @@ class OutputError(click.ClickException):
     exit_code = 2
 
 
-def run_command(
-    command: click.Command, argv: Sequence[str] | None, gone: Mapping[str, str] = MappingProxyType({})
-) -> int:
-    """Run a command; its exit status: 2 for input that can't be used, of which one line is told.
-
-    ``gone`` has options that this command alone had once, each with what to do instead.
-    """
+def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
+    """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
     name = f"codemods {command.name}"
     try:
         with no_collection():
@@ -41,7 +35,7 @@ def run_command(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
     except click.NoSuchOption as error:
-        click.echo(f"{name}: {no_such_option(error, gone)}", err=True)
+        click.echo(f"{name}: {no_such_option(error)}", err=True)
         return 2
     except (click.ClickException, Unusable) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else error

@@ -99,43 +99,42 @@ class Steps:
                     names.add(str(step.argument))
         return names - self._restored
 
-    def live(self, ends: Mapping[int, frozenset[str]]) -> list[frozenset[str]]:
-        """The variables whose values may be read at or after each instruction, before they are stored.
+    def live(self, places: Collection[int], ends: Mapping[int, Collection[str]]) -> set[str]:
+        """The variables whose values may be read at or after some instructions, before they are stored.
 
         ``ends`` are those for instructions at which reading stops. Variables that comprehensions keep aside
         are never among them.
         """
-        live: list[frozenset[str]] = [ends.get(number, frozenset()) for number in range(len(self.steps))]
-        before: dict[int, list[int]] = {}
-        for number in range(len(self.steps)):
+        names = list(dict.fromkeys(str(step.argument) for step in self.steps if step.name in _READS))
+        names += sorted({name for given in ends.values() for name in given} - set(names))
+        bits = {name: 1 << index for index, name in enumerate(names)}
+        before: list[list[int]] = [[] for _ in self.steps]
+        live, stays = [0] * len(self.steps), [-1] * len(self.steps)
+        for number, step in enumerate(self.steps):
+            if number in ends:
+                live[number], stays[number] = sum(bits[name] for name in {*ends[number]}), 0
+                continue
+            if step.name in _STORES:
+                stays[number] = ~bits.get(str(step.argument), 0)
+            elif step.name in _READS and step.argument not in self._restored:
+                live[number] = bits[str(step.argument)]
             for other in self._after(number):
-                before.setdefault(other, []).append(number)
-        waiting = list(range(len(self.steps)))
-        queued = set(waiting)
+                before[other].append(number)
+        waiting = [number for number, mask in enumerate(live) if mask]
         while waiting:
             number = waiting.pop()
-            queued.discard(number)
-            if number in ends:
-                continue
-            step = self.steps[number]
-            follows = step.follows
-            if len(follows) == 1:
-                found = live[follows[0]]
-            else:
-                found = frozenset[str]().union(*(live[other] for other in follows))
-            if step.name in _STORES and step.argument in found:
-                found -= {str(step.argument)}
-            elif step.name in _READS and step.argument not in found and step.argument not in self._restored:
-                found |= {str(step.argument)}
-            if step.handler is not None and not live[step.handler[0]] <= found:
-                found |= live[step.handler[0]]
-            if found != live[number]:
-                live[number] = found
-                for other in before.get(number, ()):
-                    if other not in queued:
-                        queued.add(other)
-                        waiting.append(other)
-        return live
+            for other in before[number]:
+                # What handles an error in a store may still see the value from before.
+                kept = -1 if self._handler(other) == number else stays[other]
+                reached = live[other] | (live[number] & kept)
+                if reached != live[other]:
+                    live[other] = reached
+                    waiting.append(other)
+        return {name for name in names if any(live[place] & bits[name] for place in places)}
+
+    def _handler(self, number: int) -> int | None:
+        handler = self.steps[number].handler
+        return None if handler is None else handler[0]
 
     def _after(self, number: int) -> tuple[int, ...]:
         step = self.steps[number]

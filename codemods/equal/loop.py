@@ -262,10 +262,8 @@ class _Proof:
     def _all_travel(self, steps: Steps, first: int) -> None:
         """Values that the loop reads of the setup are handed in, those for the tail are handed back."""
         claim, ends = self.claim, steps.found((_END, 1))
-        live = steps.live({})
-        after = set[str]().union(*(live[end] for end in ends))
-        back = steps.stored(first, ends) & after
-        start = steps.live({end: frozenset(claim.returned) for end in ends})[first]
+        back = steps.stored(first, ends) & steps.live(ends, {})
+        start = steps.live([first], dict.fromkeys(ends, claim.returned))
         setup = {
             name
             for (owner, name), binders in self.tree.binders.items()

@@ -91,14 +91,15 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
     """Decide, rewrite and prove; a helper whose proof fails is refused and the rest composed again."""
 
     def seen(helper: Helper) -> Refusals:
-        around, target = request.site.surroundings, request.targets.get(helper)
+        target = request.targets.get(helper)
         if target is not None:
             from codemods.plans.met import not_loaded_alike
 
-            other = around.once(("loaded", target), lambda: not_loaded_alike(request.site, target))
-            if other is not None:
+            if (other := not_loaded_alike(request.site, target)) is not None:
                 yield refuse(other[0], helper.node, other[1])
-        yield from seen_from_outside(around, analysis.tree, helper, moves=target is not None)
+        yield from seen_from_outside(
+            request.site.surroundings, analysis.tree, helper, moves=target is not None
+        )
 
     refused = refused_by(request.wanted, seen, request.accepted)
     while True:

@@ -103,6 +103,10 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
 
 def not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
     """The code and the reason for which a target is not loaded as the source is; None if it is."""
+    return site.surroundings.once(("alike", path), lambda: _not_loaded_alike(site, path))
+
+
+def _not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
     module, around = site.layout.dotted(path), site.surroundings
     if site.layout.frozen or module is None or path in site.overlay.made:
         return None

@@ -52,6 +52,7 @@ class Globals:
         self.analysis = analysis
         self.tree = analysis.tree
         self._found: dict[str, GlobalName] = {}
+        self._above: dict[int, tuple[list[ast.stmt], list[int]]] = {}
         self._typing: set[ast.AST] = set()
         self._plain: set[ast.AST] = set(analysis.source.tree.body)
         for statement in analysis.source.tree.body:
@@ -167,10 +168,9 @@ class Globals:
 
         Not if the source's own code between its imports may change a module's names, or where modules are.
         """
-        body = self.analysis.source.tree.body
-        before = [s for s in body if s.lineno < root_line]
-        plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
-        active = [i for i in range(plain[-1] if plain else 0) if self._acts(before[i])]
+        if root_line not in self._above:
+            self._above[root_line] = self._found_above(root_line)
+        before, active = self._above[root_line]
         if any(_replaces_modules(before[i]) for i in active):
             return False
         for node in known.imports:
@@ -183,8 +183,13 @@ class Globals:
                 return False
         return True
 
-    def _acts(self, statement: ast.stmt) -> bool:
-        return effects_of(self.tree).of(statement, imports=False) is Effect.RUNS
+    def _found_above(self, line: int) -> tuple[list[ast.stmt], list[int]]:
+        """The statements above a line, and the numbers of those that do something before its last import."""
+        before = [s for s in self.analysis.source.tree.body if s.lineno < line]
+        plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
+        effects = effects_of(self.tree)
+        acts = (effects.of(s, imports=False) is Effect.RUNS for s in before[: plain[-1] if plain else 0])
+        return before, [number for number, runs in enumerate(acts) if runs]
 
 
 def _replaces_modules(statement: ast.stmt) -> bool:

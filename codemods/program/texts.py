@@ -5,7 +5,6 @@ examples of a doctest.
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterator
 
@@ -16,7 +15,6 @@ from codemods.program.words import having
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
-_LOADS = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
 
 
 def mentions(source: Source) -> Iterator[tuple[str, int]]:
@@ -44,7 +42,5 @@ def all_words(text: str) -> set[str]:
     return set(_WORD.findall(text))
 
 
-@functools.lru_cache(maxsize=4096)
-def loads_any(data: bytes) -> bool:
-    """Tell whether a file may load modules whose names it does not spell."""
-    return _LOADS(data)
+loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
+"""Tells whether a file may load modules whose names it does not spell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -16,6 +17,7 @@ def having(*names: str) -> Callable[[bytes], bool]:
     given = [name.encode() for name in names]
     pattern = re.compile(rb"\b(%b)\b" % b"|".join(map(re.escape, given)))
 
+    @functools.lru_cache(maxsize=4096)
     def has(data: bytes) -> bool:
         return any(word in data for word in given) and pattern.search(data) is not None
 

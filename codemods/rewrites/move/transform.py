@@ -9,7 +9,6 @@ from typing import Any
 import libcst as cst
 
 from codemods.program.lifting import Analysis
-from codemods.program.scopes import Scope
 from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.text.file import Program, with_absolute_imports
 
@@ -69,17 +68,15 @@ class Moved:
         return self.program.code(self.program.taken[definition.node], definition.node)
 
 
-def renamed_uses(
-    analysis: Analysis, names: Mapping[str, str], owner: Scope | None = None
-) -> dict[ast.Name, str]:
-    """Reads of a scope's variables (by default the module's) that get other names, with these."""
+def renamed_uses(analysis: Analysis, names: Mapping[str, str]) -> dict[ast.Name, str]:
+    """Find reads of the module's names that get other names, with these."""
     tree = analysis.tree
-    home = owner or tree.module
     return {
         use.node: names[use.node.id]
         for uses in (*tree.uses.values(), tree.annotated)
         for use in uses
-        if names.get(use.node.id, use.node.id) != use.node.id and tree.owner(use.scope, use.node.id) is home
+        if names.get(use.node.id, use.node.id) != use.node.id
+        and tree.owner(use.scope, use.node.id) is tree.module
     }
 
 
