@@ -17,6 +17,7 @@ from codemods.equal.code import (
     Place,
     absolute,
     alike,
+    copied,
     drop_statements,
     imported_otherwise,
     module_level,
@@ -200,7 +201,7 @@ class _Proof:
         """Check that what is left is the original without the functions, once calls are turned back."""
         source, new = self.tree.source, rest.tree
         places = {nested.claim.place for nested in self.nested}
-        old = ast.parse(source.text)
+        old = copied(source.tree)
         calls: dict[str, NewCall] = {}
         for nested in self.nested:
             calls[nested.claim.names[None]] = nested.called

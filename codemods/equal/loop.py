@@ -115,7 +115,7 @@ class _Proof:
 
     def _rest(self, rest: Source) -> None:
         """Compare the function as it is left: a call for the loop, and one import more."""
-        old, new, at = ast.parse(self.source.text), rest.tree, self.claim.at
+        old, new, at = copied(self.source.tree), rest.tree, self.claim.at
         before, after = self._function_of(old), self._function_of(new)
         if len(before.body) != len(after.body):
             raise NotProven(f"{self.node.name} has other statements than before")

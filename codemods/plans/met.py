@@ -179,8 +179,8 @@ def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
 
 
 def _loaded_by(site: Site) -> list[tuple[str, str, int, bytes]]:
-    """The project's modules that the source loads: each with its package, the source's line that brings it,
-    and its bytes.
+    """List the project's modules that the source loads: each with its package, the source's line that brings
+    it, and its bytes.
     """
     around, found = site.surroundings, []
     run = Loading(site.find).rehearsed(site.home, around.path, around.source.tree)

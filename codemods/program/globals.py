@@ -184,7 +184,7 @@ class Globals:
         return True
 
     def _found_above(self, line: int) -> tuple[list[ast.stmt], list[int]]:
-        """The statements above a line, and the numbers of those that do something before its last import."""
+        """List the statements above a line, and the numbers of those that act before its last import."""
         before = [s for s in self.analysis.source.tree.body if s.lineno < line]
         plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
         effects = effects_of(self.tree)

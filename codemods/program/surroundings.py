@@ -314,7 +314,7 @@ def _replaced(dotted: str) -> re.Pattern[bytes]:
 
 
 def _line_with(data: bytes, word: str, pattern: re.Pattern[bytes]) -> int | None:
-    """The first line of a file that matches a pattern, among those that have a word; patterns are slow."""
+    """Find the first line of a file that matches a pattern, of those that have a word: patterns are slow."""
     at = data.find(word.encode())
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
