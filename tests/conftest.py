@@ -1,6 +1,7 @@
-"""The whole suite: one thread a process, and torch's compiler is not loaded before it is used."""
+"""The whole suite: one thread a process, and parts of torch are not loaded before they are used."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ QUICK_START = str(Path(__file__).parent / "quick_start")
 def pytest_configure(config: pytest.Config) -> None:
     # Workers share the cores: with a thread for each core in each of them, most time goes into waiting.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Every process of a test would compile this repository again where PYTHONDONTWRITEBYTECODE is set.
+    sys.dont_write_bytecode = False
     # The same tests on a desk and in CI: one that is about CI sets it itself.
     os.environ["CI"] = ""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -23,4 +26,4 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"torch's compiler in processes of tests: {os.environ.get('TORCH_COMPILER', 'loaded when used')}"
+    return f"parts of torch in processes of tests: {os.environ.get('TORCH_COMPILER', 'loaded when used')}"
