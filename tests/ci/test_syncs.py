@@ -34,6 +34,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_a_new_sync_in_a_loop_over_envs_fails_and_a_move_passes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

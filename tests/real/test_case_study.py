@@ -71,11 +71,13 @@ def test_helpers_capture_as_many_variables_as_the_page_says(source: Path, asked:
     assert "and a callback inside its loop" in " ".join(PAGE.split())
 
 
+@pytest.mark.slow
 def test_plan_of_the_page_lifts_nine_helpers(rows: dict[str, dict[str, Any]], asked: list[str]) -> None:
     assert len(asked) == 9
     assert {name: rows[name]["code"] for name in asked} == dict.fromkeys(asked)
 
 
+@pytest.mark.slow
 def test_plan_of_the_page_makes_the_loop_a_class(rows: dict[str, dict[str, Any]], plan: Path) -> None:
     name = tomllib.loads(plan.read_text())["loop"]["class"]
     assert rows[name]["status"] == "lifted"

@@ -9,6 +9,8 @@ import pytest
 from ci.gate import main
 from tests.ci.stranger import Way, append, change, commit, project, swap, write
 
+pytestmark = pytest.mark.xdist_group("stranger")
+
 CONTENTS = """\
 [[tool.gate.imports]]
 module = "app.settings"

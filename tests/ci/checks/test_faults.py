@@ -12,6 +12,8 @@ import pytest
 from ci.gate import main
 from tests.ci.stranger import change, commit
 
+pytestmark = pytest.mark.xdist_group("stranger")
+
 
 @pytest.fixture
 def repository(stranger: Path, tmp_path: Path) -> Path:

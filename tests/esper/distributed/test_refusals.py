@@ -107,6 +107,7 @@ print(ended, len(os.listdir("/proc/self/task")))
 """
 
 
+@pytest.mark.slow
 def test_no_thread_outlives_the_group() -> None:
     """One that does can abort the process when the interpreter ends."""
     alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}

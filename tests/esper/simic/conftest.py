@@ -1,6 +1,5 @@
 """Runs the trainer on tiny settings and collects its events."""
 
-import importlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -10,14 +9,9 @@ import torch
 
 from esper.nissa import TelemetryHub, event_record
 from esper.runtime import get_task_spec
+from esper.simic.training import vectorized
 from esper.simic.training.config import TrainingConfig
 from tests.esper.records import stable
-
-TRAINERS = [
-    pytest.param("examples.monolith.vectorized", marks=pytest.mark.slow),
-    "esper.simic.training.vectorized",
-]
-"""Modules with a `train_ppo_vectorized`; they must all behave the same."""
 
 Events = list[dict[str, Any]]
 
@@ -35,10 +29,10 @@ class Collected:
         """Nothing to close."""
 
 
-@pytest.fixture(params=TRAINERS)
-def trainer(request: pytest.FixtureRequest) -> ModuleType:
+@pytest.fixture
+def trainer() -> ModuleType:
     """The module under test; tests replace names in it."""
-    return importlib.import_module(request.param)
+    return vectorized
 
 
 @pytest.fixture(autouse=True)

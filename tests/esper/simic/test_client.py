@@ -1,24 +1,16 @@
 """The agent is a client for any engine, and which engine trains the hosts changes nothing that it learns."""
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from esper.leyline import PolicyProtocol, RewardProtocol
 from esper.simic.client import SimicClient
-from esper.simic.training import vectorized
 
 from .conftest import Events
 
 Run = Callable[..., tuple[Events, Any]]
-
-
-@pytest.fixture
-def trainer() -> ModuleType:
-    """Only the modular trainer has engines."""
-    return vectorized
 
 
 def test_the_client_has_what_an_engine_asks_for() -> None:

@@ -30,7 +30,7 @@ def test_the_same_run_twice_gives_the_same_events_and_weights(run: Run) -> None:
     assert same_weights(result, other)
 
 
-@pytest.mark.parametrize("neighbours", [2, 16])
+@pytest.mark.parametrize("neighbours", [2, pytest.param(16, marks=pytest.mark.slow)])
 def test_an_env_has_the_same_trajectory_whatever_its_neighbours(run: Run, neighbours: int) -> None:
     length = 12 if neighbours == 2 else 4
     alone, _ = run(envs=1, episode_length=length, seed=4, train_images=64)

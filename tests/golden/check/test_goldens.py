@@ -188,6 +188,7 @@ def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
     assert own_golden(goldens).read_text() == before
 
 
+@pytest.mark.slow
 def test_one_crash_among_several(project: Project, goldens: Path) -> None:
     project.script("raise SystemExit('boom')\n", "broken.py")
     project.run_file(RUN.replace("train.py", "broken.py"), "broken")

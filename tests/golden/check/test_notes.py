@@ -39,6 +39,7 @@ unstable = ["id", "made_*"]
 """
 
 
+@pytest.mark.slow
 def test_doctor_says_which_patterns_match_nothing(project: Project) -> None:
     project.script(UNSEEDED)
     project.run_file(RUN)

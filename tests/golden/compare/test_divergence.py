@@ -62,6 +62,7 @@ def test_gradient_is_named_before_weight(project: Project, reference: Callable[[
     assert out.index("gradient: 1 of 6 differ") < out.index("parameter: 1 of 6 differ")
 
 
+@pytest.mark.slow
 def test_equal_losses_and_different_weights(project: Project, reference: Callable[[], Path]) -> None:
     """Momentum left out of the last step: no loss is computed from the weights it changes."""
     project.edit(

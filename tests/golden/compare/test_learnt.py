@@ -56,6 +56,7 @@ def prepared(project: Project, marker: str = "CHANGE", code: str = "pass", run: 
     return project
 
 
+@pytest.mark.slow
 def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
     result = prepared(project).golden("ab", "train", "--root", project.root)
     assert result.code == 0, result

@@ -27,6 +27,7 @@ fit()
 RUN = 'command = ["python", "train.py"]\nbudget = 5\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schedule", "step", "changed", "said"),
     [
@@ -36,12 +37,11 @@ RUN = 'command = ["python", "train.py"]\nbudget = 5\n'
             "StepLR(optimizer, step_size=101)",
             "scheduler 0 (StepLR) at the end: scheduler.step_size: 100 -> 101",
         ),
-        pytest.param(
+        (
             "ReduceLROnPlateau(optimizer, patience=5)",
             "1.0",
             "ReduceLROnPlateau(optimizer, patience=6)",
             "scheduler 0 (ReduceLROnPlateau) at the end: scheduler.patience: 5 -> 6",
-            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -242,6 +242,7 @@ def test_far_numbers_are_told_as_a_share(project: Project, tmp_path: Path) -> No
     assert "field far: 2.0 -> 3.0 (+50%); field near: 1.0 -> 1.0000001192092896 (1 ulp)" in said
 
 
+@pytest.mark.slow
 def test_run_without_an_end_ends_after_max_steps(project: Project) -> None:
     script = (project.root / "train.py").read_text().replace("range(steps)", "iter(int, 1)")
     project.script(script)

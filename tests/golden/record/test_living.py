@@ -128,6 +128,7 @@ def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> N
     assert sorted(made) == ["Python generator", "numpy generator", "numpy generator", "torch generator"]
 
 
+@pytest.mark.slow
 def test_weights_changed_when_their_optimizer_is_gone(recorded: Callable[..., Trace]) -> None:
     state = _living(compare(recorded(), recorded(last="model[0].bias.data.add_(1); own[1].random()")))
     assert (state.number, state.changes[0].title) == (None, "module Sequential#0")

@@ -86,6 +86,7 @@ def test_a_command_is_compared_with_its_base_and_kept_as_a_run_file(repository: 
     assert (again.code, "exists already" in again.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_command_is_recorded_and_checked_alone(repository: Project) -> None:
     for name in ("one", "two"):
         result = repository.golden("record", "-o", name, "--data", "data", "--", *COMMAND)

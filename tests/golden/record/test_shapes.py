@@ -115,6 +115,7 @@ def test_models_built_before_the_first_env(project: Project) -> None:
     assert [step.layout.env for step in trace.processes[0].steps] == [None, None, 0, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_another_number_of_ranks(project: Project) -> None:
     script = (
         "import multiprocessing, os, torch\n"

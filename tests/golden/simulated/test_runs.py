@@ -51,6 +51,7 @@ def test_ab_compares_bits_and_syncs(root: Path, capsys: pytest.CaptureFixture[st
     assert "host reads before step" in told
 
 
+@pytest.mark.slow
 def test_a_run_file_names_the_device_and_the_bits_are_those_of_the_cpu(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,8 +87,8 @@ def lines(source: str, result: Result) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("without", "found"),
     [
-        (None, set()),
-        ("first wait", {("used", "made")}),
+        pytest.param(None, set(), marks=pytest.mark.slow),
+        pytest.param("first wait", {("used", "made")}, marks=pytest.mark.slow),
         ("last wait", {("read", "used"), ("written", "used")}),
     ],
 )
@@ -99,9 +99,8 @@ def test_a_wait_that_is_taken_out_is_a_race_with_both_lines(
     assert lines(source, seen(tmp_path, source)) == found
 
 
-@pytest.mark.parametrize(
-    "without", ["wait for the batch", pytest.param("wait for the gradients", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("without", ["wait for the batch", "wait for the gradients"])
 def test_a_training_step_on_a_stream_races_without_its_waits(without: str, tmp_path: Path) -> None:
     assert not seen(tmp_path / "as it is", TRAINING).races
     changed = TRAINING.replace(
