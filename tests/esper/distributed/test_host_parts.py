@@ -146,7 +146,8 @@ def test_two_processes_train_each_host(
 
 @pytest.mark.parametrize("kind", ["ddp:1", "fsdp:1"])
 def test_one_part_is_the_whole(kind: str, alone: Callable[..., list[Any]], tmp_path: Path) -> None:
-    assert spread(TEXT, kind, 2, tmp_path / "two") == alone(*TEXT)
+    short = [*TEXT, "--episode-length", "4"]
+    assert spread(short, kind, 2, tmp_path / "two") == alone(*short)
 
 
 @dataclass(frozen=True)
