@@ -257,6 +257,7 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_has_printed_its_rounds_and_keeps_them(tmp_path: Path) -> None:
     save = tmp_path / "p.pt"
     argv = [*COMMAND, *TWICE, "--rounds", "5000", "--save", str(save)]
@@ -304,6 +305,7 @@ def test_telemetry_that_does_not_fit_is_one_line_and_status_1(
     assert json.loads(whole[0])["event_type"] == "RUN_STARTED"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_standard_output_is_one_line_and_status_1() -> None:
     with Path("/dev/full").open("w") as full:

@@ -52,6 +52,7 @@ def test_the_names_are_those_of_the_trainer() -> None:
         assert getattr(importlib.import_module(thin), name) is getattr(importlib.import_module(home), name)
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs_by_its_specified_path() -> None:
     command = [sys.executable, "scripts/benchmark_hot_path.py", "--rounds", "1", "--episode-length", "2"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -21,6 +21,7 @@ def own_golden(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_life_of_a_golden(project: Project, goldens: Path) -> None:
     verify = ("verify", "--root", project.root, "-n", "2")
     result = project.golden(*verify)

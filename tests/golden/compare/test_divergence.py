@@ -159,6 +159,7 @@ def test_missing_step(project: Project, reference: Callable[[], Path]) -> None:
     assert "number of steps of env 1, Sequential: 6 in base, 5 in head" in out
 
 
+@pytest.mark.slow
 def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[], Path]) -> None:
     project.edit(
         "EVENT",

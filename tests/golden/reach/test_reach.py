@@ -121,6 +121,7 @@ def evidence_of(folder: Path) -> Evidence:
     return results.evidence
 
 
+@pytest.mark.slow
 def test_several_runs_are_told_together(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the terminal, as data, and in every report of the traces that were kept."""
     (repository / "work.py").write_text(WORK.replace('"never"', '"<b>"').replace("i + 0", "i"))

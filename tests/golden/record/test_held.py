@@ -113,10 +113,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     return learnt
 
 
-@pytest.mark.parametrize(
-    "marker",
-    ["LAST", *(pytest.param(other, marks=pytest.mark.slow) for other in ("ATTRIBUTES", "BEFORE STEP"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("marker", ["LAST", "ATTRIBUTES", "BEFORE STEP"])
 def test_each_is_a_difference(project: Project, base: Trace, marker: str) -> None:
     mine = [(code, said) for where, code, said in CHANGES if where == marker]
     found = compare(base, record(project, "changed", (marker, "; ".join(code for code, _ in mine))))

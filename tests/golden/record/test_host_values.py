@@ -52,6 +52,7 @@ def difference(project: Project, script: str, before: str, after: str, run: str 
     return result.out
 
 
+@pytest.mark.slow
 def test_a_wrong_metric_is_placed_at_the_line_that_reads_it(project: Project) -> None:
     out = difference(project, WITH_METRIC, "== y)", "!= y)")
     assert "first divergence: value that the host reads before step 1 of Linear (step 1 overall): " in out

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from golden.trace.trace import Site, load_trace
 from tests.golden.project import Project
 
@@ -91,6 +93,7 @@ def test_one_more_read_per_step_is_named_by_file_and_line(
     ]
 
 
+@pytest.mark.slow
 def test_bits_are_named_before_reads(project: Project, reference: Callable[[], Path]) -> None:
     project.edit("AFTER STEP", "host[0].bias.data[0] += bool(step == 3 and loss > 0)")
     result = project.golden("diff", reference(), project.record("changed"))
@@ -99,6 +102,7 @@ def test_bits_are_named_before_reads(project: Project, reference: Callable[[], P
     assert "\nhost reads before step 3 of env 1, Sequential (step 10 overall): 1 -> 2\n" in result.out
 
 
+@pytest.mark.slow
 def test_reads_that_moved_are_the_same_reads(project: Project, reference: Callable[[], Path]) -> None:
     project.script((project.root / "train.py").read_text().replace("loss.item()", "value(loss)"))
     project.script("def value(x):\n    return x.item()\n" + (project.root / "train.py").read_text())

@@ -39,6 +39,7 @@ def test_processes_are_traced_by_rank(project: Project) -> None:
     assert all(p.finals for p in trace.processes)
 
 
+@pytest.mark.slow
 def test_names_and_environments(project: Project) -> None:
     """Copies of a template, wrapped and grown while they train, keep dotted names and their environment."""
     trace = recorded(

@@ -73,6 +73,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return left, write_trace(tmp_path / "b", dense=True, final=True, events=changed, change=change)
 
 
+@pytest.mark.slow
 def test_a_planted_change_in_a_real_run(
     project: Project, reference: Callable[[], Path], tmp_path: Path
 ) -> None:
@@ -251,6 +252,7 @@ def test_equal_traces_give_equal_bytes(pair: tuple[Path, Path], tmp_path: Path) 
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
 
 
+@pytest.mark.slow
 def test_size_does_not_grow_with_the_traces(tmp_path: Path) -> None:
     text = "y" * 2000
     events = [("step", n % 50, {"n": n, "text": "x" * 2000}) for n in range(6000)]

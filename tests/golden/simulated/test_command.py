@@ -67,6 +67,7 @@ def test_a_race_is_exit_status_1(folder: Path, capsys: pytest.CaptureFixture[str
     assert "race.py:4: read on stream 2 did not wait for the write" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_fails_is_reported_up_to_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "train.py").write_text(TRAIN + "net(torch.ones(8, 4))\n")
     assert main(["syncs", "--", "python", "train.py"]) == 3
@@ -75,6 +76,7 @@ def test_what_fails_is_reported_up_to_there(folder: Path, capsys: pytest.Capture
     assert "golden: the program ended with exit status 1" in told.err
 
 
+@pytest.mark.slow
 def test_an_interrupted_program_is_reported_up_to_there(folder: Path) -> None:
     (folder / "train.py").write_text(TRAIN.replace("range(4)", "iter(int, 1)").replace("# AFTER", "print(1)"))
     command = [sys.executable, "-m", "golden", "syncs", "--", "python", "-u", "train.py"]
@@ -99,6 +101,7 @@ def test_what_never_loads_torch_has_no_report(folder: Path, capsys: pytest.Captu
     assert main(["syncs"]) == 2
 
 
+@pytest.mark.slow
 def test_another_version_is_compared_and_a_pure_move_is_the_same(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,6 +148,7 @@ def test_lines_are_the_same_where_they_only_moved_and_numbers_are_per_step() -> 
     assert not compare(base, _result(_sync(8), _sync(8, line=9, text="y.item()"), steps=8)).differ
 
 
+@pytest.mark.slow
 def test_a_step_is_one_of_every_optimizer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "envs.py").write_text(
         "import torch\nnets = [torch.nn.Linear(2, 1).cuda() for _ in range(3)]\n"

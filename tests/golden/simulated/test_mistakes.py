@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.golden.simulated.child import seen
 
 TEN = """
@@ -84,5 +86,6 @@ def test_each_tensor_that_was_forgotten_on_the_host_is_an_error(tmp_path: Path) 
     seen(tmp_path, TEN, devices=2)
 
 
+@pytest.mark.slow
 def test_what_has_not_arrived_on_the_host_can_not_be_read(tmp_path: Path) -> None:
     seen(tmp_path, EARLY)

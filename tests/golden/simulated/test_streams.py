@@ -109,6 +109,7 @@ def test_a_training_step_on_a_stream_races_without_its_waits(without: str, tmp_p
     assert seen(tmp_path / "changed", changed).races
 
 
+@pytest.mark.slow
 def test_memory_given_back_while_another_stream_uses_it(tmp_path: Path) -> None:
     assert not seen(tmp_path / "as it is", FREED).races
     changed = "\n".join(line for line in FREED.splitlines() if "keeps it" not in line)
@@ -117,5 +118,6 @@ def test_memory_given_back_while_another_stream_uses_it(tmp_path: Path) -> None:
     assert "record_stream" in found.races[0].what
 
 
+@pytest.mark.slow
 def test_each_device_has_its_streams_and_a_policy_on_the_cpu_stays_there(tmp_path: Path) -> None:
     assert seen(tmp_path, TWO_DEVICES, devices=2).races == ()

@@ -70,6 +70,7 @@ def test_the_page_shows_every_part_of_the_run(page: str) -> None:
         assert text in page
 
 
+@pytest.mark.slow
 def test_legends_stand_in_the_type_of_the_page_and_name_what_is_not_drawn(page: str) -> None:
     """No text of a legend is part of a drawing; a part of the reward that is never paid hides no other."""
     drawn = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.S))

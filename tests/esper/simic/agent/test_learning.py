@@ -9,13 +9,9 @@ from esper.simic.agent import PPOConfig
 SMALL = PPOConfig(hidden_size=64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("toy", "rounds", "least"),
-    [
-        ("bandit", 30, 12.0),
-        pytest.param("late", 100, 7.0, marks=pytest.mark.slow),
-        pytest.param("memory", 120, 0.9, marks=pytest.mark.slow),
-    ],
+    ("toy", "rounds", "least"), [("bandit", 30, 12.0), ("late", 100, 7.0), ("memory", 120, 0.9)]
 )
 def test_the_agent_learns(toy: str, rounds: int, least: float) -> None:
     learner = trained(OperationLearner(0, SMALL), TOYS[toy], seed=0, rounds=rounds)
