@@ -1,4 +1,4 @@
-"""What of ``torch.cuda`` is replaced, so that a program finds the devices it asks for."""
+"""Replacements for ``torch.cuda``, so that a program finds the devices it asks for."""
 
 from __future__ import annotations
 

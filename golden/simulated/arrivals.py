@@ -15,7 +15,7 @@ _COPY: Any = torch.Tensor.copy_
 
 
 def pinned(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of the host is in memory that was pinned."""
+    """Tell whether a tensor of the host is in memory that was pinned."""
     return bool(getattr(tensor.untyped_storage(), "simulated_pinned", False))
 
 

@@ -16,7 +16,7 @@ _INJECT = Path(__file__).resolve().parent / "inject"
 
 
 def simulated(device: str) -> int:
-    """How many simulated devices ``simulated`` or ``simulated:N`` is; 0 for another device."""
+    """Return the number of devices of ``simulated`` or ``simulated:N``; 0 for another device."""
     kind, _, count = device.partition(":")
     return int(count or 1) if kind == "simulated" else 0
 

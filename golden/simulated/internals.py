@@ -1,4 +1,4 @@
-"""What of torch's internals the simulation relies on: all that may change between versions of torch."""
+"""Internals of torch that the simulation relies on: all that may change between its versions."""
 
 from __future__ import annotations
 

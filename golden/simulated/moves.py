@@ -132,7 +132,7 @@ def _as_torch(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _names_device(args: Any, kwargs: Any) -> bool:
-    """Whether a simulated device is among the arguments, which nearly always it isn't for CPU tensors."""
+    """Look for a simulated device among the arguments, which nearly never have one for CPU tensors."""
     given = kwargs.get("device", args[0] if args else None)
     if isinstance(given, torch.device):
         return given.type == "cuda"
@@ -378,7 +378,7 @@ def _constructor(name: str, original: Any) -> Any:
 
 
 def _read(data: Any, kwargs: dict[str, Any]) -> Any:
-    """What ``torch.tensor`` is given, with tensors of a device in it as numbers: each is read."""
+    """The data that ``torch.tensor`` is given, with tensors of a device in it as numbers: each is read."""
     if isinstance(data, SimulatedTensor):
         if kwargs.get("dtype") is None:
             kwargs["dtype"] = data.dtype

@@ -101,11 +101,11 @@ _TIMES: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], int]] = {
 
 
 def times(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """How often an operation waits."""
+    """Count how often an operation waits."""
     return int((operation.wait or {}).get("times", 0)) or _TIMES[operation.name](args, kwargs)
 
 
 def from_host(args: tuple[Any, ...]) -> int:
-    """How many indices are tensors of the host, each of which is copied to the device."""
+    """Count the indices that are tensors of the host, each of which is copied to the device."""
     found = [a for a in _indices(args, on_device=False) if a.numel()]
     return sum(a.dim() if a.dtype in _BOOLEAN else 1 for a in found)

@@ -84,12 +84,12 @@ class Result(_Row):
 
     @property
     def total(self) -> int:
-        """How many syncs there were."""
+        """The number of syncs."""
         return sum(sync.count for sync in self.syncs)
 
     @property
     def raced(self) -> int:
-        """How many races there were."""
+        """The number of races."""
         return sum(race.count for race in self.races)
 
 
@@ -113,7 +113,7 @@ class Compared:
 
     @property
     def differ(self) -> bool:
-        """Whether syncs, races or peak memory are other."""
+        """Tell whether syncs, races or peak memory are other."""
         peaks = grown(self.base, self.head) or grown(self.head, self.base)
         return bool(self.changes or peaks) or self.base.raced != self.head.raced
 

@@ -1,4 +1,4 @@
-"""What happens in the program's process as soon as torch has been imported."""
+"""Start of the simulation, in the program's process, as soon as torch has been imported."""
 
 from __future__ import annotations
 

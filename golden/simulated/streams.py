@@ -69,7 +69,7 @@ class Stream(_Awaited):
 
     @property
     def name(self) -> str:
-        """How it is called in reports."""
+        """The name in reports."""
         return "the default stream" if self is DEFAULTS.get(self.index) else f"stream {self.number}"
 
     stream_id = cuda_stream = property(lambda self: 0 if self is DEFAULTS.get(self.index) else self.number)
@@ -123,7 +123,7 @@ class Event(_Awaited):
 
 
 class State:
-    """What is known of one storage of a device: shared by all tensors that are views of it."""
+    """Accesses and size of one storage of a device: shared by all tensors that are views of it."""
 
     __slots__ = ("index", "place", "reads", "recorded", "size", "stream", "write")
 
@@ -307,5 +307,5 @@ def host_waits(clock: Clock) -> None:
 
 
 def done(stream: Stream, seq: int) -> bool:
-    """Whether the host has waited for an operation."""
+    """Tell whether the host has waited for an operation."""
     return HOST.get(stream.number, 0) >= seq

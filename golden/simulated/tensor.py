@@ -230,7 +230,7 @@ def _of_call() -> Iterator[Any]:
 
 
 def _given_from_host(found: list[torch.Tensor]) -> bool:
-    """Whether the program itself passed one of these tensors of the host to the function of torch it called.
+    """Tell whether the program itself passed one of these tensors of the host to a function of torch.
 
     What torch's own code makes for its computations is on the right device on a GPU.
     """

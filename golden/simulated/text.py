@@ -39,7 +39,7 @@ def render(result: Result) -> str:
 
 
 def render_changes(found: Compared, *, names: tuple[str, str]) -> str:
-    """What a change did to syncs, races and peak memory."""
+    """Tell what a change did to syncs, races and peak memory."""
     base, head = found.base, found.head
     sides = zip(names, (base, head), strict=True)
     lines = [f"{name}: {_many(side.total, 'sync')} in {_many(side.steps, 'step')}" for name, side in sides]
@@ -75,7 +75,7 @@ def worse(found: Compared) -> list[tuple[str, str]]:
 
 
 def often(sync: Sync, steps: int) -> str:
-    """How often a line waits in the steps in which it does, and how many of them there are."""
+    """Tell how often a line waits in the steps in which it does, and how many of them there are."""
     windows = min(sync.windows, steps)
     return _rate(sync.count / windows, steps / windows) if windows > 1 else "once"
 
