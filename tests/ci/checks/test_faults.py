@@ -89,22 +89,31 @@ def break_a_test(root: Path) -> None:
 @pytest.mark.parametrize(
     ("plant", "check", "detail"),
     [
-        (lose_a_seam, "seams", "emit of app/train.py is read by nothing when it is replaced"),
         (import_something_heavy, "imports", "app.settings -> app.hub -> torch"),
-        (break_a_contract, "contracts", "settings at the bottom BROKEN"),
-        (
-            drift_from_the_plan,
-            "plan",
-            "app/scaling.py; run codemods extract --plan plans/split.toml --write",
-        ),
-        (emit_one_more_event, "counts", "different: what holds everywhere: field counts of step: 4 -> 5"),
         (change_a_weight_by_one_ulp, "golden", "different: step 1 of Linear"),
         (
             read_the_device_in_a_called_function,
             "hot path",
             "1 new; app/scores.py:2: HP001",
         ),
-        (break_a_test, "tests", "1 failed"),
+        *(
+            pytest.param(*fault, marks=pytest.mark.slow)
+            for fault in (
+                (lose_a_seam, "seams", "emit of app/train.py is read by nothing when it is replaced"),
+                (break_a_contract, "contracts", "settings at the bottom BROKEN"),
+                (
+                    drift_from_the_plan,
+                    "plan",
+                    "app/scaling.py; run codemods extract --plan plans/split.toml --write",
+                ),
+                (
+                    emit_one_more_event,
+                    "counts",
+                    "different: what holds everywhere: field counts of step: 4 -> 5",
+                ),
+                (break_a_test, "tests", "1 failed"),
+            )
+        ),
     ],
 )
 def test_red_for_a_planted_fault(

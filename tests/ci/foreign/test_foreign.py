@@ -10,6 +10,8 @@ import pytest
 from ci.__main__ import main as golden_gate
 from tests.ci.stranger import change, commit, git
 
+pytestmark = pytest.mark.slow
+
 EVERY = ("gpt", "lightning", "distributed")
 ARGS = {"distributed": ["--args", "--data numbers.txt"]}
 
@@ -30,12 +32,7 @@ def write(name: str, root: Path) -> Path:
     return root
 
 
-# One way from a stranger's repository to a gate belongs to the quick tests.
-QUICK = "gpt"
-PARAMETERS = [pytest.param(name, marks=[] if name == QUICK else [pytest.mark.slow]) for name in EVERY]
-
-
-@pytest.fixture(scope="module", params=PARAMETERS)
+@pytest.fixture(scope="module", params=EVERY)
 def guarded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """A repository after `golden-gate init`, committed by `git add -A` as init says."""
     name: str = request.param

@@ -72,6 +72,7 @@ def test_a_line_tells_how_far_a_program_is(capsys: pytest.CaptureFixture[str], t
     assert "nothing" not in lines
 
 
+@pytest.mark.slow
 def test_commands_that_only_read_load_no_torch(reference: Callable[[], Path], tmp_path: Path) -> None:
     trace, root = str(reference()), str(reference().parent.parent)
     options = [
