@@ -49,6 +49,16 @@ if __name__ == "__main__":
     options = parser.parse_args()
     print(fit(options.steps, options.device))
 '''
+# Without torch, so that a mutant takes no time to start.
+PLAIN = '''"""A sum that is computed."""
+
+
+def fit(steps: int, device: str) -> float:
+    score = 0.0
+    for step in range(steps):
+        score += 0.5 * step
+    return score
+'''
 
 # What the repository has besides two commits and a renamed variable, before the first command of a page.
 RUN_FILE = "golden init fit -- python train.py --steps 3 --device {device}"
@@ -57,7 +67,12 @@ PREPARED = {
     "gate.md": [],
     "golden.md": [],
     "hotpath.md": [BASELINE],
-    "mutate.md": [RUN_FILE],
+    "mutate.md": [
+        f"cat > src/train.py <<'END'\n{PLAIN}END",
+        "sed -i -e '/^import torch/d' -e 's/default=\"cuda\".*/default=\"cpu\")/' train.py",
+        RUN_FILE,
+        "printf '\\n[observe]\\nsteps = false\\n' >> golden/runs/fit.toml",
+    ],
     "ranks.md": [],
     "review.md": ["mkdir before after && cp train.py before && cp train.py after"],
     "simulated-gpu.md": [RUN_FILE],
