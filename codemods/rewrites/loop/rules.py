@@ -142,6 +142,8 @@ def _statements(parts: Parts) -> Refusals:
     for inner in nodes.walk(loop):
         if isinstance(inner, ast.ClassDef):
             yield refuse("module-identity", inner, f"class {inner.name} is defined here")
+        elif isinstance(inner, ast.Global):
+            yield refuse("global-write", inner, f"{', '.join(inner.names)} is declared global here")
     known = {"__file__", "__name__", *dir(builtins)} - {"super"}
     private = dict(private_names(loop, "C"))
     for name in (*parts.globals, *parts.names):
