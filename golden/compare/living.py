@@ -89,6 +89,8 @@ def compare_living(sides: Sides) -> Found:
     failed = left.unlooked or right.unlooked
     if failed or not left.looks or not right.looks:
         why = (f"modules and own generators ({failed} as they were looked at)",) if failed else ()
+        if bool(left.looks) != bool(right.looks):
+            why = ("modules and own generators (one side was recorded without them)",)
         return Found((), Compared(uncompared=why))
     others = {look.name: look for look in right.looks}
     # Those that went at another time were last seen at another time.

@@ -175,6 +175,14 @@ def test_what_went_just_before_the_end_is_not_what_the_other_side_has_then(
 
 
 @pytest.mark.slow
+def test_looks_of_one_side_only_are_named_as_not_compared(recorded: Callable[..., Trace]) -> None:
+    process = recorded().processes[0]
+    found = compare_living(sides(process, replace(process, looks=())))
+    assert not found.divergences
+    assert found.compared.uncompared == ("modules and own generators (one side was recorded without them)",)
+
+
+@pytest.mark.slow
 def test_a_module_that_can_not_be_looked_at_ends_no_program(recorded: Callable[..., Trace]) -> None:
     broken = recorded(
         "head.register_buffer('odd', torch.ones(1)); head.inner.__dict__['training'] = None",
