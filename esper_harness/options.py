@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -43,9 +42,9 @@ GONE = {
 }
 
 
-def no_such_option(error: click.NoSuchOption, gone: Mapping[str, str] = MappingProxyType({})) -> str:
+def no_such_option(error: click.NoSuchOption) -> str:
     """Return the line for an option that a command does not have."""
-    instead = gone.get(error.option_name) or GONE.get(error.option_name)
+    instead = GONE.get(error.option_name)
     return f"{error.option_name} is gone: {instead}" if instead else error.format_message()
 
 
