@@ -88,7 +88,8 @@ def process_train_batch(
             measure_gradients(env_state)
         step_optimizers(optimizers, env_state.scaler)
         correct = count_correct(logits, targets)
-        env_state.train_totals += torch.stack([loss.detach().double() * targets.numel(), correct.double()])
+        env_state.train_totals[0].add_(loss.detach(), alpha=targets.numel())
+        env_state.train_totals[1].add_(correct)
 
 
 def process_val_batch(
@@ -107,7 +108,8 @@ def process_val_batch(
             logits = env_state.model(inputs)
         loss = summed_loss(logits, targets)
         correct = count_correct(logits, targets)
-        env_state.val_totals[:2] += torch.stack([loss.double(), correct.double()])
+        env_state.val_totals[0].add_(loss)
+        env_state.val_totals[1].add_(correct)
 
 
 def process_fused_val_batch(
@@ -127,7 +129,8 @@ def process_fused_val_batch(
             logits = env_state.model.fused_forward(inputs, configurations)
         loss = summed_loss(logits[0], targets)
         correct = count_correct(logits, targets)
-        env_state.val_totals[: 1 + len(configurations)] += torch.cat([loss.double()[None], correct.double()])
+        env_state.val_totals[0].add_(loss)
+        env_state.val_totals[1 : 1 + len(configurations)].add_(correct)
 
 
 def _evaluating(parts: HostParts | None) -> AbstractContextManager[None]:

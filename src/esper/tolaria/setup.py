@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,9 +48,9 @@ class Precision:
 
     def autocast(self, device: torch.device) -> AbstractContextManager[Any]:
         """Compute the block so."""
-        context: AbstractContextManager[Any] = self.torch_amp.autocast(
-            device.type, dtype=self.dtype, enabled=self.dtype is not None
-        )
+        if self.dtype is None:
+            return nullcontext()
+        context: AbstractContextManager[Any] = self.torch_amp.autocast(device.type, dtype=self.dtype)
         return context
 
 
