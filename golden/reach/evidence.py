@@ -62,15 +62,11 @@ class RunEvidence(_Table):
         name: what it is called.
         code: the exit status that its verdict asks for.
         known: whether it came far enough for its lines to be known.
-        before: of the base.
-        after: of the head.
     """
 
     name: str
     code: int
     known: bool
-    before: Lines
-    after: Lines
 
 
 class Evidence(_Table):
@@ -81,7 +77,7 @@ class Evidence(_Table):
         base: the ref.
         head: the ref, or null for the working tree.
         problem: why lines are not known; empty if they are.
-        runs: each run with the lines that it executed.
+        runs: each run.
         before: of the base, in at least one run.
         after: of the head, in at least one run.
     """
@@ -127,7 +123,7 @@ def evidence(base: str, head: str | None, change: Change, runs: Sequence[RunReac
         base=base,
         head=head,
         problem=old.problem or new.problem or ("" if known else _NO_END),
-        runs=tuple(_of_run(run, change) for run in runs),
+        runs=tuple(RunEvidence(name=r.name, code=r.code, known=r.sides is not None) for r in runs),
         before=_lines(change.before, old),
         after=_lines(change.after, new),
     )
@@ -155,17 +151,6 @@ def _union(sides: Sequence[Lines]) -> Lines:
         for path, lines in side.ran.items():
             ran[path] = ran.get(path, frozenset()) | frozenset(lines)
     return Lines(changed=sides[0].changed, ran=_sorted(ran))
-
-
-def _of_run(run: RunReached, change: Change) -> RunEvidence:
-    before, after = run.sides or (Reached({}), Reached({}))
-    return RunEvidence(
-        name=run.name,
-        code=run.code,
-        known=run.sides is not None,
-        before=_lines(change.before, before),
-        after=_lines(change.after, after),
-    )
 
 
 def _lines(changed: Mapping[str, frozenset[int]], reached: Reached) -> Lines:
