@@ -21,6 +21,12 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def ordinal(number: int) -> str:
+    """Write the place of a thing in a row, the first one at 1."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
+
+
 def listed(things: Iterable[object], most: int, joint: str = ", ") -> str:
     """Write the first of some things, and how many more there are."""
     names = list(map(str, things))

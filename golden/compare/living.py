@@ -6,11 +6,12 @@ no part of what a program computes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from esper_harness.report.plain import listed, many
+from esper_harness.report.plain import listed, many, ordinal
 from golden.compare.divergence import (
     END,
     SHOWN,
@@ -72,12 +73,25 @@ class LivingState(Divergence):
         if self.number is None:
             where = "at the end"
         else:
-            where = f"after step {self.number} overall" if self.after else f"at {self.look} overall"
+            where = f"after step {self.number} overall" if self.after else f"at {_told(self.look)} overall"
         others = f" and {many(len(more), 'other')}" if more else ""
         lines = [f"{first.title}{of_process(self.process)} {where}{others}: {kind_text(first.kinds[0])}"]
         lines += [line for line in tensor_lines(first.kinds) if not line.endswith("differs")]
         lines += [f"{change.title}: {kind_text(change.kinds[0])}" for change in more[:SHOWN]]
-        return [*lines, f"last identical: {self.before.replace(', before', ': before')}"]
+        return [*lines, f"last identical: {_told(self.before)}"]
+
+
+_OCCASION = re.compile(r"(?:file (.+)|(torch\.save)|(loader)), time (\d+), before (step \d+)", re.DOTALL)
+
+
+def _told(look: str) -> str:
+    """Return the name of a look in words: ``file a.txt, time 2, before step 3`` is a 2nd write of a.txt."""
+    found = _OCCASION.fullmatch(look)
+    if found is None:
+        return look
+    file, save, _, time, step = found.groups()
+    what = f"write of {file}" if file else f"call of {save}" if save else "pass over a DataLoader"
+    return f"the {ordinal(int(time))} {what}, before {step}"
 
 
 def compare_living(sides: Sides) -> Found:

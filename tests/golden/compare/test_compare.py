@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,6 +155,20 @@ IN_ORDER: list[Divergence] = [
 def test_what_can_be_the_cause_comes_first(found: list[Divergence]) -> None:
     verdict = different(Compared(), found, (), ())
     assert [verdict.first, *verdict.rest] == IN_ORDER
+
+
+@pytest.mark.parametrize(
+    ("look", "told"),
+    [
+        ("file a, time 3.txt, time 12, before step 3", "the 12th write of a, time 3.txt, before step 3"),
+        ("torch.save, time 2, before step 0", "the 2nd call of torch.save, before step 0"),
+        ("loader, time 23, before step 4", "the 23rd pass over a DataLoader, before step 4"),
+    ],
+)
+def test_the_occasion_of_a_look_is_told_in_words(look: str, told: str) -> None:
+    lines = replace(_living(4, after=False), look=look, before=look).say()
+    assert lines[0] == f"module Net#1 at {told} overall: parameter"
+    assert lines[-1] == f"last identical: {told}"
 
 
 def test_what_is_looked_at_closely_is_the_step_of_the_headline() -> None:

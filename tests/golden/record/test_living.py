@@ -104,6 +104,7 @@ def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> N
     assert isinstance(found, Different)
     assert found.first is state
     assert (state.look, state.number, state.before) == ("file a.txt, time 1, before step 3", 3, "step 2")
+    assert " at the 1st write of a.txt, before step 3 overall and 5 others: " in state.say()[0]
     titles = [change.title for change in state.changes]
     told = {
         change.title: {kind.kind: [(t.name, t.note) for t in kind.tensors] for kind in change.kinds}
