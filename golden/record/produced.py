@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
-import os
 import re
 import socket
 from collections.abc import Iterator, Set
@@ -15,6 +14,7 @@ from pathlib import Path
 from esper_harness.report.plain import listed
 from golden.outputs import Masks, is_passing, read_outputs
 from golden.record.run import EVERYTHING, Run
+from golden.record.workspace import walk
 from golden.trace.errors import UnusableInput
 from golden.trace.outputs import Output
 from golden.trace.paths import Patterns, matching
@@ -70,21 +70,11 @@ class Declared:
 
     def _stamps(self) -> Iterator[tuple[Path, _Stamp]]:
         for pattern in self._globs:
-            found = _below(self._root) if pattern == EVERYTHING else matching(self._root, pattern)
+            found = walk(self._root) if pattern == EVERYTHING else matching(self._root, pattern)
             for path in found:
                 with contextlib.suppress(OSError):
                     stat = path.stat()
                     yield path, (stat.st_mtime_ns, stat.st_size)
-
-
-def _below(root: Path) -> Iterator[Path]:
-    """Yield all files of a tree, but for those of environments, caches and hidden folders."""
-    for folder, inner, names in os.walk(root):
-        if "pyvenv.cfg" in names:
-            inner.clear()
-            continue
-        inner[:] = [name for name in inner if not name.startswith(".") and name not in _CACHES]
-        yield from (path for name in names if (path := Path(folder, name)).is_file() and not is_passing(path))
 
 
 def unwatched(run: Run, *, root: Path, outputs: Path, declared: Declared) -> list[str]:

@@ -20,7 +20,7 @@ from golden.record.run import Run
 from golden.trace.errors import UnusableInput
 
 _SHOWN = 3
-_PYTHON = ".py"
+_CACHES = ("__pycache__", "node_modules")
 _Stamps = dict[Path, tuple[int, int]]
 
 
@@ -101,7 +101,7 @@ class Tree:
 
 def _stamps(root: Path) -> _Stamps:
     found: _Stamps = {}
-    for path in {*(root / name for name in files_of(root, untracked=False) or ()), *_python(root)}:
+    for path in {*(root / name for name in files_of(root, untracked=False) or ()), *walk(root, ".py")}:
         try:
             stat = path.stat()
         except OSError:
@@ -110,13 +110,12 @@ def _stamps(root: Path) -> _Stamps:
     return found
 
 
-def _python(root: Path) -> Iterator[Path]:
-    """Yield Python files, but for those of environments and hidden folders."""
+def walk(root: Path, ending: str = "") -> Iterator[Path]:
+    """Yield the files of a tree, but for those of environments, caches and hidden folders."""
     for folder, below, names in os.walk(root):
         if "pyvenv.cfg" in names:
             below.clear()
             continue
-        below[:] = [
-            name for name in below if not name.startswith(".") and name not in ("__pycache__", "node_modules")
-        ]
-        yield from (Path(folder) / name for name in names if name.endswith(_PYTHON))
+        below[:] = [name for name in below if not name.startswith(".") and name not in _CACHES]
+        found = (Path(folder, name) for name in names if name.endswith(ending))
+        yield from (path for path in found if path.is_file())
