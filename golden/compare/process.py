@@ -9,11 +9,10 @@ from esper_harness.report.plain import listed
 from golden.compare.align import StepCount
 from golden.compare.calls import compare_calls
 from golden.compare.divergence import Divergence
+from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
-from golden.compare.held import compare_held
 from golden.compare.living import compare_living
 from golden.compare.outcome import Compared
-from golden.compare.random_states import compare_random_states
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import StepDivergence, compare_steps
@@ -26,12 +25,11 @@ from golden.trace.trace import Process
 Kind = Callable[[Sides], Found]
 KINDS: tuple[Kind, ...] = (
     compare_steps,
-    compare_random_states,
+    compare_fields,
     compare_calls,
     compare_reads,
     compare_values,
     compare_living,
-    compare_held,
     compare_final_states,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,18 +13,19 @@ from golden.compare.calls import compare_calls
 from golden.compare.compare import judge
 from golden.compare.divergence import Rows
 from golden.compare.events import compare_events, compare_events_by_env
+from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
 from golden.compare.living import compare_living
 from golden.compare.outcome import Comparison, NotComparable
-from golden.compare.process import KINDS, Kind
-from golden.compare.random_states import compare_random_states
+from golden.compare.process import Kind
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.steps import compare_steps
 from golden.trace.events import Event, lookup
+from golden.trace.kinds import RANDOM_STATE
 from golden.trace.living import Look
 from golden.trace.same import Overlap, Part, Same
 from golden.trace.streams import Stream, by_stream, streams
-from golden.trace.trace import Process, Step, Trace
+from golden.trace.trace import Between, Process, Step, Trace
 
 
 def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
@@ -41,9 +43,12 @@ def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
     counts = _counts(a, b, each=each) if "counts" in scope.what else []
     if "events" not in scope.what:
         a, b = replace(a, events=()), replace(b, events=())
-    asked = {kind for part in scope.what for kind in _PARTS[part].kinds}
-    kinds = tuple(kind for kind in KINDS if kind in asked)
+    kinds = tuple(dict.fromkeys(kind for part in scope.what for kind in _PARTS[part].kinds))
     return judge(a, b, counts, compare_events_by_env if each else compare_events, kinds)
+
+
+def _draws(of: Between) -> bool:
+    return RANDOM_STATE in of.kinds
 
 
 class _Part(NamedTuple):
@@ -63,8 +68,8 @@ _PARTS: Mapping[Part, _Part] = {
         "no optimizer step",
     ),
     "rng": _Part(
-        (compare_random_states,),
-        lambda t: any(p.rng or any(step.rng for step in p.steps) for p in t.processes),
+        (partial(compare_fields, only=RANDOM_STATE),),
+        lambda t: any(_draws(p) or any(map(_draws, p.steps)) for p in t.processes),
         "no random state",
     ),
     "reads": _Part(
@@ -131,13 +136,13 @@ def _part_of(process: Process, scope: Same) -> Process:
     if scope.env == "each":
         # Whose random numbers came before a step depends on how the envs interleave.
         steps = [
-            replace(step, rng={}) for step in sorted(steps, key=lambda step: _env_order(step.layout.env))
+            replace(step, kinds={}) for step in sorted(steps, key=lambda step: _env_order(step.layout.env))
         ]
     at_end = scope.overlap != "start"
     return replace(
         process,
         steps=tuple(steps),
-        rng=process.rng if at_end else {},
+        kinds=process.kinds if at_end else {},
         reads=process.reads if at_end else None,
         values=process.values if at_end else {},
         finals={o: path for o, path in process.finals.items() if o in kept},

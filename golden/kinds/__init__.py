@@ -1,4 +1,4 @@
-"""The kinds of things that a process holds at its end, one module each, found by a walk.
+"""The kinds of things that a process holds at its end or at every step, one module each, found by a walk.
 
 A module has a class ``Observed``, a `Kind`. Records, goldens, comparisons and reports take any of them.
 """

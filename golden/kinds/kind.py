@@ -1,23 +1,30 @@
-"""One kind of things that a process holds."""
+"""One kind of things that a process holds, at its end or at every step."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from ..trace.paths import Patterns
 
+Titled = Iterable[tuple[str, Mapping[str, str]]]
 
-class Kind(ABC):
+
+class Kind:
     """A kind: loaded in the program's process, so it imports torch and `golden.trace` alone.
 
     Things that two runs hold under one title are compared field by field. A golden keeps a digest for each
-    title. What only one side holds is named as not compared.
+    title. What only one side holds is named as not compared. A class fills in what fits its kind.
     """
 
-    def install(self) -> None:  # noqa: B027 - not every kind listens
+    def install(self) -> None:
         """Begin to listen, before the program's own code runs."""
 
-    @abstractmethod
-    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield the title of each thing that is held now, and its fields as text; not ``unstable`` ones."""
+    def take(self, unstable: Patterns) -> Titled:
+        """Return title and fields, as text, of each thing that is held at the end; no ``unstable`` field."""
+        del unstable
+        return ()
+
+    def step(self, unstable: Patterns, *, last: bool) -> Titled:
+        """Return the same of what is looked at at every step, and at the end, after the ``last`` one."""
+        del unstable, last
+        return ()

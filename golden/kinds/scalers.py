@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch.amp.grad_scaler import GradScaler
 
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
-from .kind import Kind
+from .kind import Kind, Titled
 
 _AT_MOST = 64
 
@@ -35,7 +34,7 @@ class Observed(Kind):
 
         GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
 
-    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Titled:
         """Yield the fields of those that scale."""
         enabled = [fields for fields in self._scalers if fields.get("_enabled")]
         for index, fields in enumerate(enabled):

@@ -1,20 +1,21 @@
 """Learning-rate schedulers: the rates that they hold, and what decides the next ones.
 
-A rate that an optimizer takes is compared at every step; this is what would come after the last one.
+A rate that an optimizer takes is compared at every step anyway; this is what would come after the last one,
+and which step a schedule has come to, which no rate may show for long.
 """
 
 from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from torch.optim import lr_scheduler
 
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
-from .kind import Kind
+from .kind import Kind, Titled
 
 _AT_MOST = 64
 # The optimizer has its own steps; what a scheduler calls is told by the rates.
@@ -28,6 +29,8 @@ class Observed(Kind):
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         # Not the schedulers: they would keep optimizers and models alive.
         self._fields: list[tuple[str, dict[str, Any]]] = []
+        # By number, those that were looked at since the step before.
+        self._looked: set[int] = set()
 
     def install(self) -> None:
         """Look at a scheduler each time that it is made or stepped."""
@@ -51,10 +54,19 @@ class Observed(Kind):
         if number is not None:
             self._fields[number][1].update(fields)
         elif len(self._fields) < _AT_MOST:
-            self._numbers[scheduler] = len(self._fields)
+            number = self._numbers[scheduler] = len(self._fields)
             self._fields.append((type(scheduler).__name__, fields))
+        self._looked |= set() if number is None else {number}
 
-    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Titled:
         """Yield the fields of each, as they were last."""
         for index, (name, fields) in enumerate(self._fields):
             yield f"scheduler {index} ({name})", dict(describe(fields, unstable, "scheduler"))
+
+    def step(self, unstable: Patterns, *, last: bool) -> Titled:
+        """Yield the numbers of each that was stepped since the step before; the last are taken in full."""
+        looked, self._looked = sorted(self._looked), set()
+        for index in () if last else looked:
+            name, fields = self._fields[index]
+            numbers = {key: value for key, value in fields.items() if isinstance(value, (int, float))}
+            yield f"scheduler {index} ({name})", dict(describe(numbers, unstable, "scheduler"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from ..trace.paths import Patterns
-from .kind import Kind
+from .kind import Kind, Titled
 
 # How each is asked for.
 _SETTINGS: Mapping[str, Callable[[], Any]] = {
@@ -27,7 +27,7 @@ _SETTINGS: Mapping[str, Callable[[], Any]] = {
 class Observed(Kind):
     """All settings, as one thing."""
 
-    def take(self, unstable: Patterns) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def take(self, unstable: Patterns) -> Titled:
         """Return the settings as they are now."""
         yield "settings of the process", {name: _asked(ask) for name, ask in _SETTINGS.items()}
 

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from ..kinds import kinds
+from ..kinds.kind import Kind
 from ..trace.extra_state import describe
+from ..trace.kinds import recorded
 from ..trace.paths import Patterns
 
 
@@ -18,6 +20,7 @@ class Held:
     def __init__(self, unstable: Patterns) -> None:
         self._unstable = unstable
         self._kinds = kinds()
+        self._of_steps = [kind for kind in self._kinds if type(kind).step is not Kind.step]
         self.reset()
 
     def reset(self) -> None:
@@ -42,6 +45,11 @@ class Held:
                 found[f"gradient {place} is coalesced"] = str(grad.is_coalesced())
         self._optimizers[number] = found
         return params
+
+    def step(self, *, last: bool = False) -> dict[str, object]:
+        """Return what the kinds of a step hold now, as its record has it."""
+        found = (each for kind in self._of_steps for each in kind.step(self._unstable, last=last))
+        return recorded(dict(found))
 
     def facts(self) -> dict[str, Any]:
         """Return all of it: the settings of optimizers by number, and what each kind holds by title."""

@@ -32,7 +32,7 @@ from ..trace.paths import Patterns
 from . import layout as layouts
 from .distributed import Collectives, Meshes
 from .ending import name_of_process, note_end
-from .generators import Generators, OwnGenerators
+from .generators import OwnGenerators
 from .handmade import Handmade
 from .held import Held
 from .living import Living
@@ -77,7 +77,6 @@ class Observer:
         self._state_left = _STATE_AT_MOST
         self._digests = spec["digests"]
         self._registry = ModuleRegistry()
-        self._generators = Generators()
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
         self._reads = ReadCounter(memory=spec["deterministic"] != "off", unstable=spec["unstable_values"])
@@ -299,7 +298,7 @@ class Observer:
             "layout": watched.layout,
             "losses": self._take_losses(),
             "settings": _changed(watched.written, settings),
-            "rng": self._generators.digests(),
+            **self._held.step(),
             **self._take_reads(),
             **self._take_written(),
             **self._take_collectives(),
@@ -429,7 +428,7 @@ class Observer:
         self._finished = True
         end = {
             "end": self._steps,
-            "rng": self._generators.digests(complete=True),
+            **self._held.step(last=True),
             "left_out": sorted(self._left_out),
             "loader_processes": self._occasions.loader_processes,
             "place": self._meshes.place(),

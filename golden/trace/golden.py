@@ -17,12 +17,12 @@ import xxhash
 
 from golden.trace.events import Event
 from golden.trace.held import attributes, settings
-from golden.trace.kinds import END, HOST
+from golden.trace.kinds import END, HOST, RANDOM_STATE, recorded
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, leaves, nesting
 from golden.trace.streams import streams, title_from
 from golden.trace.tolerance import Tolerance, masked
-from golden.trace.trace import KINDS, Process, Record, Records, Site, Step, Trace, trace_of
+from golden.trace.trace import KINDS, Between, Process, Record, Records, Site, Step, Trace, trace_of
 
 # So many steps, events, lines and moments are kept one by one; what follows them, as one.
 KEPT = 700
@@ -147,14 +147,14 @@ class _Rows:
             rows.append([self._number("site", (site.place, again), **where), told(each)])
         return rows
 
-    def between(self, of: Step | Process) -> Record:
+    def between(self, of: Between) -> Record:
         """Return what came since the step before; what is empty is left out."""
         calls = [
             [self._number("call", c.text, text=c.text), c.point, c.gives[:_SHORT], c.gets[:_SHORT]]
             for c in of.calls
         ]
         found = {
-            "rng": {"a generator": _short(dict(of.rng))} if of.rng else {},
+            **recorded({title: _together(title, fields) for title, fields in of.kinds.items()}),
             "reads": self._by_site(of.reads, int),
             "values": self._by_site(of.values, _short),
             "calls": calls,
@@ -219,6 +219,10 @@ class _Rows:
         if id(module.form) not in self._forms:
             self._forms[id(module.form)] = _short(form)
         return [self._forms[id(module.form)], *rest]
+
+
+def _together(title: str, fields: Mapping[str, str]) -> dict[str, str]:
+    return {"a generator" if title == RANDOM_STATE else "a field": _short(dict(fields))}
 
 
 def _file(path: Path | str) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
-from golden.trace.kinds import HOST, SUMS
+from golden.trace.kinds import HOST, RANDOM_STATE, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Moment, Written, moments
 from golden.trace.outputs import FILE as OUTPUTS
@@ -23,6 +23,8 @@ from golden.trace.tolerance import Tolerance
 FORMAT = 7
 # In causal order: what comes first within a step can be the cause of what follows.
 KINDS = ("buffers", "grads", "params", "state")
+# By title and name of a field, its text.
+Kinds = Mapping[str, Mapping[str, str]]
 
 
 class About(BaseModel):
@@ -119,13 +121,27 @@ class Call:
     gets: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """The observations since the step before: before a step, or after the last one of a process.
+
+    ``kinds`` are fields by title of whatever is looked at at every step. ``reads`` counts host reads by site,
+    ``values`` says what they gave: a few numbers as they are, more as a digest; None where nobody looked.
+    ``calls`` are those of other processes.
+    """
+
+    kinds: Kinds
+    reads: Mapping[Site, int] | None
+    values: Mapping[Site, str] | None = None
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Between):
     """One optimizer step. ``digests`` holds, by kind, 32 hex digits per tensor of the layout.
 
-    ``reads`` counts host reads by site since the step before it, ``values`` says what they gave: a few
-    numbers as they are, more as a digest; ``written`` counts the lines of event files at its backward passes
-    and at itself. None where they weren't looked at.
+    ``written`` counts the lines of event files at its backward passes and at itself, None where they weren't
+    looked at.
     """
 
     number: int
@@ -133,44 +149,34 @@ class Step:
     digests: Mapping[str, str]
     losses: tuple[str, ...]
     settings: Mapping[str, str]
-    rng: Mapping[str, str]
-    reads: Mapping[Site, int] | None
     written: Written | None = None
-    values: Mapping[Site, str] | None = None
-    calls: tuple[Call, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    """The record of one process: its steps and its last random-number states.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process(Between):
+    """The record of one process: its steps, and what was observed after the last one.
 
-    ``reads`` counts the host reads after its last step with ``values``, None where they weren't counted.
     ``finals`` are the safetensors files of the final state, by optimizer, or digests of them. ``looks`` are
     empty where nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted;
     ``unstable_seen`` are the patterns that left out extra state; ``unlooked`` names the error that ended the
-    looks, ``unread`` tensors and objects that can't be read. ``calls`` of other processes, here and of a
-    step, are those since the step before. ``place`` is that in a mesh of devices. ``held`` are the settings
-    of its optimizers, by number, of its scalers and of itself at its end; None where nothing looked at them.
-    ``classes`` are names of models in its files that are others here.
+    looks, ``unread`` tensors and objects that can't be read. ``place`` is that in a mesh of devices. ``held``
+    are the settings of its optimizers, by number, of its scalers and of itself at its end; None where nothing
+    looked at them. ``classes`` are names of models in its files that are others here.
     """
 
     name: str
     folder: Path
     steps: tuple[Step, ...]
-    rng: Mapping[str, str]
     left_out: tuple[int, ...]
     seconds: float
     cpu_seconds: float
     observing: float
-    reads: Mapping[Site, int] | None
     finals: Mapping[int, Path | str]
-    values: Mapping[Site, str] | None = None
     looks: tuple[Look, ...] = ()
     loader_processes: int = 0
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
     unread: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
     place: str = ""
     held: Mapping[str, Any] | None = None
     classes: Mapping[str, str] = field(default_factory=dict)
@@ -293,11 +299,8 @@ def _process(folder: Path, lines: Sequence[Record]) -> Process:
                     digests={kind: record[kind] for kind in KINDS},
                     losses=tuple(record.get("losses", ())),
                     settings=current,
-                    rng=record.get("rng", {}),
-                    reads=_reads(record.get("reads", ()), sites),
                     written=record.get("written"),
-                    values=_values(record.get("values", ()), sites),
-                    calls=_calls(record.get("calls", ()), texts),
+                    **_between(record, sites, texts),
                 )
             )
         elif "call" in record:
@@ -316,37 +319,33 @@ def _process(folder: Path, lines: Sequence[Record]) -> Process:
         name=folder.name,
         folder=folder,
         steps=tuple(steps),
-        rng=end.get("rng", {}),
         left_out=tuple(end.get("left_out", ())),
         seconds=end.get("seconds", 0.0),
         cpu_seconds=end.get("cpu_seconds", 0.0),
         observing=end.get("observing", 0.0),
-        reads=_reads(end.get("reads", () if end else None), sites),
-        values=_values(end.get("values", () if end else None), sites),
         looks=tuple(looks.found),
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
         unread=tuple(end.get("unread", ())),
-        calls=_calls(end.get("calls", ()), texts),
         place=end.get("place", ""),
         held=end.get("held"),
         finals={int(optimizer): digest for optimizer, digest in end["finals"].items()}
         if "finals" in end
         else {int(p.stem.rpartition("-")[2]): p for p in sorted(folder.glob("final/*.safetensors"))},
+        **_between(end or {"reads": None, "values": None}, sites, texts),
     )
 
 
-def _reads(counts: Sequence[tuple[int, int]] | None, sites: Mapping[int, Site]) -> dict[Site, int] | None:
-    return None if counts is None else {sites[number]: count for number, count in counts}
-
-
-def _calls(rows: Sequence[tuple[int, int, str, str]], texts: Mapping[int, str]) -> tuple[Call, ...]:
-    return tuple(Call(texts[number], point, gives, gets) for number, point, gives, gets in rows)
-
-
-def _values(found: Sequence[tuple[int, str]] | None, sites: Mapping[int, Site]) -> dict[Site, str] | None:
-    return None if found is None else {sites[number]: text for number, text in found}
+def _between(record: Record, sites: Mapping[int, Site], texts: Mapping[int, str]) -> dict[str, Any]:
+    random = {RANDOM_STATE: record["rng"]} if record.get("rng") else {}
+    reads, values = record.get("reads", ()), record.get("values", ())
+    return {
+        "kinds": {**random, **record.get("kinds", {})},
+        "reads": None if reads is None else {sites[number]: count for number, count in reads},
+        "values": None if values is None else {sites[number]: text for number, text in values},
+        "calls": tuple(Call(texts[number], *row) for number, *row in record.get("calls", ())),
+    }
 
 
 def _layout(record: dict[str, Any]) -> Layout:

@@ -11,7 +11,7 @@ import pytest
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.divergence import Rows
 from golden.compare.events import EventChange
-from golden.compare.random_states import RandomState
+from golden.compare.fields import FieldChange
 from golden.compare.scope import compare_within
 from golden.trace.same import Part, Same
 from golden.trace.trace import Trace, load_trace
@@ -138,10 +138,13 @@ def test_each_env_without_any(tmp_path: Path) -> None:
 def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
     """Who drew before a step depends on the interleaving; what was drawn in all does not."""
 
+    def drawn(state: str) -> dict[str, dict[str, str]]:
+        return {"random state": {"torch": state}}
+
     def with_states(trace: Trace, steps: str, end: str) -> Trace:
         process = trace.processes[0]
-        numbered = tuple(replace(s, rng={"torch": f"{steps}{s.number}"}) for s in process.steps)
-        return replace(trace, processes=(replace(process, steps=numbered, rng={"torch": end}),))
+        numbered = tuple(replace(s, kinds=drawn(f"{steps}{s.number}")) for s in process.steps)
+        return replace(trace, processes=(replace(process, steps=numbered, kinds=drawn(end)),))
 
     trace = load_trace(write_trace(tmp_path / "left"))
     left, same, other = (with_states(trace, *states) for states in (("a", "x"), ("b", "x"), ("a", "y")))
@@ -149,7 +152,7 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
     assert isinstance(compare_within(left, same, rng), Identical)
     found = compare_within(left, other, rng)
     assert isinstance(found, Different)
-    assert isinstance(found.first, RandomState)
+    assert isinstance(found.first, FieldChange)
 
 
 @pytest.mark.parametrize("part", ["events", "counts", "steps", "rng", "reads"])

@@ -1,4 +1,4 @@
-"""What a program holds at its end that no step and no file shows."""
+"""Things that a program holds and that no tensor and no file shows: at which step they differ first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fit():
     for _ in range(2):
         model(torch.ones(1, 2)).sum().backward()
         optimizer.step()
-        schedule.step({step})
+        {step}
 
 fit()
 """
@@ -33,27 +33,34 @@ RUN = 'command = ["python", "train.py"]\nbudget = 5\n'
     [
         (
             "StepLR(optimizer, step_size=100)",
-            "",
-            "StepLR(optimizer, step_size=101)",
-            "scheduler 0 (StepLR) at the end: scheduler.step_size: 100 -> 101",
+            "schedule.step()",
+            ("StepLR(optimizer, step_size=101)", "schedule.step()"),
+            "scheduler 0 (StepLR) after step 0 overall: scheduler.step_size: 100 -> 101",
         ),
         (
             "ReduceLROnPlateau(optimizer, patience=5)",
-            "1.0",
-            "ReduceLROnPlateau(optimizer, patience=6)",
-            "scheduler 0 (ReduceLROnPlateau) at the end: scheduler.patience: 5 -> 6",
+            "schedule.step(1.0)",
+            ("ReduceLROnPlateau(optimizer, patience=6)", "schedule.step(1.0)"),
+            "scheduler 0 (ReduceLROnPlateau) after step 0 overall: scheduler.patience: 5 -> 6",
+        ),
+        (
+            "StepLR(optimizer, step_size=100)",
+            "schedule.step()",
+            ("StepLR(optimizer, step_size=100)", "schedule.step(); schedule.step()"),
+            "scheduler 0 (StepLR) after step 1 overall: scheduler.last_epoch: 1 -> 2, ",
         ),
     ],
 )
 def test_a_schedule_that_decides_only_later_rates(
-    project: Project, tmp_path: Path, schedule: str, step: str, changed: str, said: str
+    project: Project, tmp_path: Path, schedule: str, step: str, changed: tuple[str, str], said: str
 ) -> None:
     project.run_file(RUN)
-    for name, text in (("base", schedule), ("same", schedule), ("head", changed)):
-        project.script(PROGRAM.format(schedule=text, step=step))
+    same = schedule, step
+    for name, (made, stepped) in (("base", same), ("same", same), ("head", changed)):
+        project.script(PROGRAM.format(schedule=made, step=stepped))
         result = project.golden("record", "train", "--root", project.root, "-o", tmp_path / name)
         assert result.code == 0, result
-    same = project.golden("diff", tmp_path / "base", tmp_path / "same")
-    assert same.code == 0, same
+    result = project.golden("diff", tmp_path / "base", tmp_path / "same")
+    assert result.code == 0, result
     result = project.golden("diff", tmp_path / "base", tmp_path / "head")
     assert (result.code, f"first divergence: {said}" in result.out) == (1, True), result

@@ -11,11 +11,12 @@ import torch
 import xxhash
 from torch import nn
 
-from golden.record.generators import Generators
+from golden.kinds.random_states import Observed
 from golden.record.layout import settings
 from golden.record.naming import ModuleRegistry
 from golden.record.plan import Plan
 from golden.trace.digest import Flat
+from golden.trace.paths import Patterns
 
 
 def expected(tensors: list[torch.Tensor]) -> bytes:
@@ -80,13 +81,13 @@ DRAWS: dict[str, tuple[str, Callable[[], object]]] = {
 def test_every_draw_shows_in_its_generator_alone(draw: str) -> None:
     name, function = DRAWS[draw]
     random.seed(3)
-    generators = Generators()
-    before = generators.digests()
-    assert generators.digests() == before
+    generators = Observed()
+    [(_, before)] = generators.step(Patterns(), last=False)
+    assert list(generators.step(Patterns(), last=False)) == [("random state", before)]
     for _ in range(3):
         function()
-        now = generators.digests()
-        assert now == Generators().digests()
+        [(_, now)] = generators.step(Patterns(), last=False)
+        assert list(Observed().step(Patterns(), last=False)) == [("random state", now)]
         assert {key for key in now if now[key] != before[key]} == {name}
         before = now
 
