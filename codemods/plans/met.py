@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from codemods.plans.site import Site
-from codemods.program.effects import Effect
 from codemods.program.git import Git
 from codemods.program.imports import Import
 from codemods.program.loading import Loading
@@ -117,7 +116,7 @@ def _not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
         if folder in around.path.parents or not initial.is_file():
             continue
         tree = read_scopes(read_source(initial))
-        if effects_of(tree).most(tree.source.tree.body) is Effect.RUNS:
+        if effects_of(tree).runs(tree.source.tree.body):
             what = f"{shown_path(initial, around.root)} would be loaded for it, which does something"
             return "import-effects", what
     return None

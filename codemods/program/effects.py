@@ -39,6 +39,10 @@ class Effects:
         inner._properties = set()
         return inner
 
+    def runs(self, body: Iterable[ast.stmt], *, imports: bool = True) -> bool:
+        """Tell whether running some statements of a module may run code of others."""
+        return self.most(body, imports=imports) is Effect.RUNS
+
     def most(self, body: Iterable[ast.stmt], *, imports: bool = True) -> Effect:
         """The most that running some statements of a module may do."""
         return max((self.of(each, imports=imports) for each in body), default=Effect.NONE)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from codemods.program.effects import Effect
 from codemods.program.helpers import Helper
 from codemods.program.imports import Import, imports_of
 from codemods.program.lifting import Analysis
@@ -188,7 +187,7 @@ class Globals:
         before = [s for s in self.analysis.source.tree.body if s.lineno < line]
         plain = [i for i, s in enumerate(before) if isinstance(s, (ast.Import, ast.ImportFrom))]
         effects = effects_of(self.tree)
-        acts = (effects.of(s, imports=False) is Effect.RUNS for s in before[: plain[-1] if plain else 0])
+        acts = (effects.runs([s], imports=False) for s in before[: plain[-1] if plain else 0])
         return before, [number for number, runs in enumerate(acts) if runs]
 
 

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codemods.program.effects import Definition, Effect
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import with_packages
 from codemods.program.makers import QUIET
 from codemods.program.modules import Find, Module, Project
+from codemods.program.nodes import DEFINITIONS
 from codemods.program.origins import imported
 from codemods.program.repository import package_of
 from codemods.program.source import all_blocks
@@ -90,13 +90,13 @@ class Text:
                     self.steps.append(Acts(statement.lineno, label_of(statement)))
                 for block in all_blocks(statement):
                     self.block(block, maybe=True)
-            case _ if self._effects.of(statement) is Effect.RUNS:
+            case _ if self._effects.runs([statement]):
                 self.steps.append(Acts(statement.lineno, label_of(statement)))
 
     def _acts(self, statement: ast.stmt) -> bool:
         """Tell whether a compound statement may do something besides running its blocks."""
         if isinstance(statement, (ast.If, ast.While)):
-            return self._effects.of(ast.Assert(statement.test)) is Effect.RUNS
+            return self._effects.runs([ast.Assert(statement.test)])
         return isinstance(statement, (ast.For, ast.Match, ast.With))
 
     def _names(self, statement: ast.stmt) -> None:
@@ -138,7 +138,7 @@ def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
 
 def label_of(statement: ast.stmt) -> str:
     """Label a statement with a side effect, alike in every file."""
-    if isinstance(statement, Definition):
+    if isinstance(statement, DEFINITIONS):
         return f"{type(statement).__name__} {statement.name}"
     return ast.dump(statement)
 

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from codemods.program.effects import Effects, Meant
 from codemods.program.imports import imports_of
 from codemods.program.nodes import DEFINITIONS, children, names_bound, root_of
 from codemods.program.repository import module_files
 from codemods.program.scopes import ScopeTree
 from codemods.program.source import SourceError, blocks_of, shared_tree, statements_in
+
+if TYPE_CHECKING:
+    from codemods.program.effects import Effects, Meant
 
 _LONGEST_CHAIN = 12
 
@@ -193,6 +196,9 @@ class Project:
 
     def effects(self, module: Module, *, annotations: bool = True) -> Effects:
         """Answers for statements of a module; without ``annotations``, those are not evaluated."""
+        # Few files are asked about, and it takes long to load.
+        from codemods.program.effects import Effects
+
         return Effects(partial(self._meaning, module), lazy=not annotations)
 
     def _meaning(self, module: Module, node: ast.expr) -> Meant:

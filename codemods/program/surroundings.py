@@ -30,10 +30,11 @@ from codemods.program.repository import (
     shown_path,
 )
 from codemods.program.source import Source, statements_in
-from codemods.program.texts import loads_any
-from codemods.program.words import words
+from codemods.program.words import having, words
 
 T = TypeVar("T")
+loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
+"""Tells whether a file may load modules whose names it does not spell."""
 Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "reloads"]
 
 # By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.

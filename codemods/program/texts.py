@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from codemods.program import nodes
 from codemods.program.source import Source, expression_in
-from codemods.program.words import having
 
 _LONGEST = 1_000
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -40,7 +39,3 @@ def words_in(text: str) -> set[str]:
 def all_words(text: str) -> set[str]:
     """Everything in a text that could be a name."""
     return set(_WORD.findall(text))
-
-
-loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
-"""Tells whether a file may load modules whose names it does not spell."""

@@ -9,7 +9,7 @@ import re
 from codemods.program.modules import Module, Project, bound_by
 from codemods.program.nodes import called
 from codemods.program.source import expression_in
-from codemods.values import outside
+from codemods.program.words import words
 
 _DEPTH = 8
 # Names that type variables go by.
@@ -21,6 +21,39 @@ _DECORATORS = (
     "typing.final",
     "typing.runtime_checkable",
 )
+
+# Classes of other packages: none has type parameters, and calling one gives an object of it.
+_CLASSES = words("""
+    argparse.ArgumentParser argparse.Namespace configparser.ConfigParser datetime.date datetime.datetime
+    datetime.timedelta decimal.Decimal fractions.Fraction io.BytesIO io.StringIO logging.Formatter
+    pathlib.Path pathlib.PurePath pathlib.PurePosixPath random.Random string.Template threading.Barrier
+    threading.Condition threading.Event threading.Thread uuid.UUID
+    torch.Generator torch.device torch.amp.GradScaler torch.cuda.Event torch.cuda.Stream
+    torch.cuda.amp.GradScaler
+    torch.nn.AdaptiveAvgPool2d torch.nn.BCELoss torch.nn.BCEWithLogitsLoss torch.nn.BatchNorm1d
+    torch.nn.BatchNorm2d torch.nn.Conv1d torch.nn.Conv2d torch.nn.CrossEntropyLoss torch.nn.Dropout
+    torch.nn.Embedding torch.nn.GRU torch.nn.GELU torch.nn.KLDivLoss torch.nn.L1Loss torch.nn.LSTM
+    torch.nn.LayerNorm torch.nn.Linear torch.nn.MSELoss torch.nn.MaxPool2d torch.nn.ModuleDict
+    torch.nn.ModuleList torch.nn.MultiheadAttention torch.nn.NLLLoss torch.nn.ReLU torch.nn.Sequential
+    torch.nn.SmoothL1Loss torch.nn.Tanh torch.nn.TransformerEncoder torch.nn.TransformerEncoderLayer
+    torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
+    torch.optim.ASGD torch.optim.Adadelta torch.optim.Adagrad torch.optim.Adam torch.optim.AdamW
+    torch.optim.Adamax torch.optim.LBFGS torch.optim.NAdam torch.optim.RAdam torch.optim.RMSprop
+    torch.optim.Rprop torch.optim.SGD torch.optim.lr_scheduler.CosineAnnealingLR
+    torch.optim.lr_scheduler.ExponentialLR torch.optim.lr_scheduler.LambdaLR
+    torch.optim.lr_scheduler.MultiStepLR torch.optim.lr_scheduler.OneCycleLR
+    torch.optim.lr_scheduler.ReduceLROnPlateau torch.optim.lr_scheduler.StepLR
+    torch.utils.tensorboard.SummaryWriter
+""")
+_CLASSES |= {
+    f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "object", "range", "str")
+}
+
+# What annotations say that is no type of a value, or means something else elsewhere.
+_NO_TYPES = words("""
+    Annotated ClassVar Concatenate Final InitVar LiteralString Never NoReturn NotRequired ParamSpec ReadOnly
+    Required Self TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple Unpack
+""")
 
 Classes = frozenset[str]
 """The dotted paths of the classes of which a value may be; of None it is ``None``."""
@@ -52,7 +85,7 @@ class Stated:
     def _class(self, node: ast.expr, module: Module) -> str | None:
         path = module.path(node)
         name = "" if path is None else path.rpartition(".")[2]
-        if path is None or name in outside.NO_TYPES:
+        if path is None or name in _NO_TYPES:
             return None
         found = self.project.follow(path)
         if found is None:
@@ -64,7 +97,7 @@ class Stated:
         found = self.project.follow(path)
         if found is None:
             settled = self.project.settled(path)
-            return frozenset([settled]) if settled in outside.CLASSES else None
+            return frozenset([settled]) if settled in _CLASSES else None
         match found.node, found.members:
             case ast.ClassDef() as node, ():
                 return frozenset([found.path]) if self._plain(found.module, node) else None
@@ -91,7 +124,7 @@ class Stated:
         settled = self.project.settled(path or "")
         kind = getattr(builtins, settled.removeprefix("builtins."), None)
         exception = isinstance(kind, type) and issubclass(kind, BaseException)
-        return exception or settled in outside.CLASSES or settled in _BASES
+        return exception or settled in _CLASSES or settled in _BASES
 
     def field(self, path: str, name: str) -> Classes | None:
         """The classes of a field that a class, or one that it is derived from, declares."""

@@ -6,7 +6,6 @@ import ast
 import sys
 from collections.abc import Collection
 
-from codemods.program.effects import Effect
 from codemods.program.globals import ImportNode
 from codemods.program.modules import effects_of
 from codemods.program.scopes import ScopeTree
@@ -22,7 +21,7 @@ def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
     """
     start = _place(tree, moved)
     between = [s for s in tree.source.tree.body if start < s.lineno < node.lineno and s not in moved]
-    return effects_of(tree).most(between) < Effect.RUNS
+    return not effects_of(tree).runs(between)
 
 
 def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collection[ast.stmt]) -> bool:
@@ -42,10 +41,7 @@ def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collec
         if own and any(_names(statement, _PATHS) for statement in before):
             return False
         between = [s for s in body if node.lineno < s.lineno <= start]
-        effects = effects_of(tree)
-        if isinstance(node, ast.ImportFrom) and any(
-            effects.of(s, imports=False) is Effect.RUNS for s in between
-        ):
+        if isinstance(node, ast.ImportFrom) and effects_of(tree).runs(between, imports=False):
             return False
     return True
 

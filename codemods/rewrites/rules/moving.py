@@ -6,7 +6,6 @@ import ast
 from collections.abc import Mapping
 
 from codemods.program import nodes
-from codemods.program.effects import Effect
 from codemods.program.globals import Globals, globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
@@ -73,7 +72,7 @@ def _uncalled_until_bound(lifting: Lifting, root: ast.AST, name: str) -> bool:
     last = max(binder.line for binder in tree.binders[tree.module, name])
     start = root.end_lineno or 0  # type: ignore[attr-defined]
     between = [statement for statement in tree.source.tree.body if start < first_line(statement) <= last]
-    return effects_of(tree).most(between) < Effect.RUNS
+    return not effects_of(tree).runs(between)
 
 
 def is_main_block(statement: ast.stmt) -> bool:
