@@ -11,12 +11,11 @@ from pathlib import Path
 from codemods.plans.site import Site
 from codemods.program.git import Git
 from codemods.program.imports import Import
-from codemods.program.loading import Loading
-from codemods.program.modules import effects_of
+from codemods.program.modules import Module, effects_of
 from codemods.program.nodes import called_name
 from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, replacing_of
-from codemods.program.repository import ModuleName, file_or_none, package_of, packages_around, shown_path
+from codemods.program.repository import ModuleName, package_of, packages_around, shown_path
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
@@ -166,25 +165,25 @@ def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
         for each in imported(node, package)
     }
     for item in sorted((each for each in gained if each.name is not None), key=lambda each: each.path):
-        for module, within, line, data in loaded:
+        for module, line, data in loaded:
             if line <= taken.get(item.path, 0) or item.bound.encode() not in data:
                 continue
-            file = file_or_none(Path(module), data, around.root)
-            names = replacing_of(file.tree, within).names_of(ModuleName(item.module)) if file else ()
+            names = replacing_of(module.tree, module.package).names_of(ModuleName(item.module))
             if any(name in (item.name, ANY_NAME) for name, *_ in names):
-                what = f"{home} took {item.name} from {item.module} before it loads {module}"
+                what = f"{home} took {item.name} from {item.module} before it loads {module.name}"
                 return f"{what}, which replaces it there; leave what reads it where it is"
     return None
 
 
-def _loaded_by(site: Site) -> list[tuple[str, str, int, bytes]]:
-    """List the project's modules that the source loads: each with its package, the source's line that brings
-    it, and its bytes.
+def _loaded_by(site: Site) -> list[tuple[Module, int, bytes]]:
+    """List the project's modules that the source loads: each with the source's line that brings it, and its
+    bytes.
     """
-    around, found = site.surroundings, []
-    run = Loading(site.find).rehearsed(site.home, around.path, around.source.tree)
-    for module, line in run.loaded.items():
-        if (file := site.find(module)) is not None:
-            data, initial = file
-            found.append((module, module if initial else module.rpartition(".")[0], line, data))
+    around, loading = site.surroundings, site.loading
+    run = loading.rehearsed(site.home, around.path, around.source.tree)
+    found = []
+    for name, line in run.loaded.items():
+        file, module = site.find(name), loading.module(name)
+        if file is not None and module is not None:
+            found.append((module, line, file[0]))
     return found

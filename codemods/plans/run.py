@@ -109,7 +109,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
     layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
     sources.add(source_path)
     analysis = Analysis(source)
-    key = "accept"
+    before, key = analysis.tree, "accept"
     try:
         accepted = Accepted.of({each.code: each.reason for each in plan.accept})
         moves = [(move, base / plan.root / move.to) for move in plan.move]
@@ -145,7 +145,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
         return replace(
             report,
             helpers=rows,
-            imports=tidy.tidied(source),
+            imports=tidy.tidied(before),
             files=overlay.changes(layout),
             accepted=accepted_of(accepted, rows),
         )

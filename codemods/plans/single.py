@@ -88,7 +88,7 @@ def extract_source(
     if to is not None:
         from codemods.plans.tidy import Tidy
 
-        stayed = Tidy(site, request.seams).tidied(source)
+        stayed = Tidy(site, request.seams).tidied(analysis.tree)
     return Report(
         rows,
         seams=tuple(seams),

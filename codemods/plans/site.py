@@ -27,6 +27,7 @@ from codemods.program.source import Source, SourceError, decode_source, read_sou
 from codemods.program.surroundings import Surroundings
 
 if TYPE_CHECKING:
+    from codemods.program.loading import Loading
     from codemods.rewrites.text.imports import ImportSection
 
 
@@ -161,6 +162,13 @@ class Site:
     def find(self) -> Find:
         """Finds modules of the project as it will be."""
         return found_below(self.layout.folders, self.overlay.found)
+
+    @property
+    def loading(self) -> Loading:
+        """Rehearses the loading of modules of the project; each is read once, when it is first asked for."""
+        from codemods.program.loading import Loading
+
+        return self.surroundings.once("loading", lambda: Loading(self.find))
 
     def is_taken(self, path: Path) -> bool:
         """Tell whether there is a file in a target's place; not one that plans make afresh each time."""

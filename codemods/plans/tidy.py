@@ -11,8 +11,9 @@ from codemods.equal.code import NotProven, reread
 from codemods.equal.imports import prove_dropped
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
-from codemods.program.loading import Loading
+from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
+from codemods.program.walk import read_scopes
 from codemods.rewrites.imports.remove import drop_imports, mark_imports
 from codemods.rewrites.imports.unneeded import KeptImport, Left, names_needed
 from codemods.rewrites.text.file import TextNotPreserved
@@ -28,21 +29,29 @@ class Tidy:
     seams: Collection[str]
     exported: frozenset[str] = frozenset()
 
-    def tidied(self, before: Source) -> tuple[StayedImport, ...]:
-        """Leave the rest no imports that only what moved needed; those that stay."""
+    def tidied(self, tree: ScopeTree) -> tuple[StayedImport, ...]:
+        """Leave the rest no imports that only what moved needed; those that stay. ``tree`` is the file's from
+        before.
+        """
+        before = tree.source
         overlay, around, layout = self.site.overlay, self.site.surroundings, self.site.layout
         if layout.rest not in overlay.made:
             return ()
         now = overlay.source(layout.rest, before.path)
         kept: tuple[KeptImport, ...] = ()
-        loading = Loading(self.site.find)
-        needed = functools.cache(lambda: names_needed(before))
+        needed = functools.cache(lambda: names_needed(tree))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
             left = Left(
-                before, now, around, self.seams, self.exported, lambda: self.site.star_imported, needed
+                before,
+                read_scopes(now),
+                around,
+                self.seams,
+                self.exported,
+                lambda: self.site.star_imported,
+                needed,
             )
-            found = left.unneeded(partial(loading.rehearsed, self.site.home, layout.rest))
+            found = left.unneeded(partial(self.site.loading.rehearsed, self.site.home, layout.rest))
             kept = found.kept
             try:
                 if not found.gone:

@@ -182,6 +182,10 @@ class Loading:
         self._project = Project(find, Module("", "", ast.Module([], [])))
         self._texts: dict[str, Text | None] = {}
 
+    def module(self, name: str) -> Module | None:
+        """A module of the project."""
+        return self._project.module(name)
+
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
         """Load a module in thought, with a tree in its file, where nothing is loaded before."""
         run = Run(loaded={module: 0})
@@ -241,7 +245,7 @@ class Loading:
     def _text(self, name: str) -> Text | None:
         """A module of the project; None for any other."""
         if name not in self._texts:
-            module = self._project.module(name)
+            module = self.module(name)
             self._texts[name] = None if module is None else self._read(module)
         return self._texts[name]
 

@@ -21,7 +21,6 @@ from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.surroundings import Surroundings
 from codemods.program.texts import mentions
-from codemods.program.walk import read_scopes
 from codemods.rewrites.imports.remove import Alias, ImportNode, drop_imports
 
 # Code that asks for these attributes may read any name of its module.
@@ -51,17 +50,22 @@ class Unneeded:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The rest of a file after code has left it: ``before`` and now, what code and texts of it ``needed``
-    before, and who else reads it.
+    """The rest of a file after code has left it: ``before`` and the ``tree`` now, what code and texts of it
+    ``needed`` before, and who else reads it.
     """
 
     before: Source
-    now: Source
+    tree: ScopeTree
     around: Surroundings
     seams: Collection[str]
     exported: Collection[str]
     star_imported: Callable[[], bool]
     needed: Callable[[], Collection[str]]
+
+    @property
+    def now(self) -> Source:
+        """The file as it is left."""
+        return self.tree.source
 
     def unneeded(self, loading: Callable[[ast.Module], Run]) -> Unneeded:
         """Decide. ``loading`` rehearses what loading the file with a tree does."""
@@ -90,7 +94,7 @@ class Left:
 
     def _unused(self) -> Iterator[Alias]:
         """Aliases of plain imports at the top level that the file does not read, not in quotes either."""
-        tree = read_scopes(self.now)
+        tree = self.tree
         read = read_names(tree) | quoted_in(self.now.tree)
         plain = {*import_statements(self.now.tree)}
         for statement in import_statements(self.now.tree):
@@ -107,9 +111,8 @@ class Left:
         look = self.around.look()
         if look is not None:
             return str(look)
-        tree = read_scopes(self.now)
-        found = [(getattr(node, "lineno", 1), name) for node, name in asking(tree)]
-        found += [(line, name) for name, line in tree.attributes.items() if name in _ATTRIBUTES]
+        found = [(getattr(node, "lineno", 1), name) for node, name in asking(self.tree)]
+        found += [(line, name) for name, line in self.tree.attributes.items() if name in _ATTRIBUTES]
         return next((f"line {line} uses {name}, which may read any name" for line, name in found), None)
 
     def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
@@ -202,9 +205,9 @@ def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
 # Who reads a name
 
 
-def names_needed(source: Source) -> set[str]:
+def names_needed(tree: ScopeTree) -> set[str]:
     """Names that a module's own code reads, and those that its texts mention."""
-    return read_names(read_scopes(source)).union(name for name, _ in mentions(source))
+    return read_names(tree).union(name for name, _ in mentions(tree.source))
 
 
 def read_names(tree: ScopeTree) -> set[str]:
