@@ -46,12 +46,6 @@ class Exit(enum.IntEnum):
     help="Keep variables that this helper shares and that are rebound in an object; may be repeated.",
 )
 @click.option(
-    "--captures",
-    type=click.Choice(["params", "context"]),
-    default="params",
-    help="Pass captures as keyword-only parameters (the default), or collected in one frozen dataclass.",
-)
-@click.option(
     "--accept",
     metavar="CODE",
     multiple=True,
@@ -121,10 +115,10 @@ def _must_fit(given: dict[str, Any]) -> None:
     if given["write"] and given["check"]:
         raise click.UsageError("--write and --check exclude each other")
     of_plan = ("function", "helpers", "to", "wrapper", "cell", "accept")
-    if given["plan"] and (any(given[key] for key in of_plan) or given["captures"] != "params"):
+    if given["plan"] and any(given[key] for key in of_plan):
         raise click.UsageError(
-            "--function, --helper, --to, --wrapper, --cell, --captures and --accept are what "
-            "a plan says; leave them out with --plan"
+            "--function, --helper, --to, --wrapper, --cell and --accept are what a plan says; "
+            "leave them out with --plan"
         )
 
 
@@ -150,7 +144,6 @@ def _carried_out(given: dict[str, Any]) -> Report:
         given["helpers"],
         given["to"],
         given["wrapper"],
-        given["captures"],
         given["cell"],
         dict.fromkeys(given["accept"], "given on the command line"),
     )

@@ -17,8 +17,7 @@ class Kept:
     """A claim: an object keeps variables of the function at a place of the old version.
 
     It is made just before the function's statement of number ``at``, with the values of those that are
-    ``given``; a ``frozen`` one has all of them for good, another gets those of ``later`` when they are bound.
-    Attributes of a frozen one are read in the functions at the places of ``readers`` alone.
+    ``given``; it gets those of ``later`` when they are bound.
     """
 
     place: Place
@@ -27,8 +26,6 @@ class Kept:
     variable: str
     given: tuple[str, ...]
     later: tuple[str, ...]
-    frozen: bool
-    readers: tuple[Place, ...]
 
     @property
     def variables(self) -> frozenset[str]:
@@ -50,9 +47,8 @@ def prove_objects(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known:
     With the classes, the objects' making and the nonlocal declarations taken out, and attributes used as
     variables again, both trees are equal. So the code differs in this alone: where it loaded or stored a
     variable, it loads the object and loads or stores an attribute of it. Each of them stood for a variable of
-    that function, and all uses of it became one: in the whole function, or in the readers of a frozen object.
-    That no attribute is read before it is set, and that those of a frozen object have the variables' values,
-    follows from the flow.
+    that function, and all uses of it became one. That no attribute is read before it is set follows from the
+    flow.
 
     Raises:
         NotProven: if anything differs but that.
@@ -130,7 +126,7 @@ def _drop_declarations(
 ) -> None:
     """Take the nonlocal declarations of variables that objects keep out of the old version."""
     gone: dict[int, set[str]] = {}
-    for kept in (kept for kept in claims if not kept.frozen):
+    for kept in claims:
         for name in kept.variables:
             for statement, _ in old.declared.get((_scope(old, kept), name), ()):
                 gone.setdefault(id(statement), set()).add(name)
@@ -154,26 +150,18 @@ def _check_uses(
             other = [binder.node for binder in binders if not isinstance(binder.node, ast.Name)]
             given = all(isinstance(node, ast.arg) for node in other) and bool(other) == (key[1] in kept.given)
             places = [
-                (each.node, each.scope)
+                each.node
                 for found in (tree.uses, tree.binders)
                 for each in found.get(key, ())
                 # That an augmented assignment reads its target is no place of its own.
                 if getattr(each, "written", True)
             ]
-            if kept.frozen:
-                places = [(node, scope) for node, scope in places if _is_read_by(kept, scope)]
-            nodes = {id(node) for node, _ in places if isinstance(node, ast.Name)}
+            nodes = {id(node) for node in places if isinstance(node, ast.Name)}
             wanted += len(nodes)
-            if not (given or kept.frozen) or any(turned.get(node) is not kept for node in nodes):
+            if not given or any(turned.get(node) is not kept for node in nodes):
                 raise NotProven("not every use became one of an attribute")
     if wanted != len(turned):
         raise NotProven("an attribute stands for something else than a variable of its function")
-
-
-def _is_read_by(kept: Kept, scope: Scope) -> bool:
-    """Tell whether a scope lies in one of the readers of a frozen object."""
-    around = (s.node for s in scope.ancestors() if isinstance(s.node, FUNCTIONS))
-    return any(place_of(node) in kept.readers for node in around if isinstance(node, FUNCTIONS))
 
 
 def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.AST, int]:
@@ -182,7 +170,7 @@ def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.
     A parameter's value that may be replaced is then the object's alone.
     """
     wanted = [f"{kept.variable} = {kept.type_name}({', '.join(f'{n}={n}' for n in kept.given)})"]
-    if kept.given and not kept.frozen:
+    if kept.given:
         wanted.append(f"del {', '.join(kept.given)}")
     made = slice(kept.at, kept.at + len(wanted))
     found = [
@@ -200,23 +188,16 @@ def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.
 
 
 def _is_class(made: ast.ClassDef, kept: Kept, known: Known) -> bool:
-    """Compare a class with the fields of an object: it has nothing else but a docstring.
-
-    Nobody evaluates the annotations of a frozen object's fields.
-    """
+    """Compare a class with the fields of an object: it has nothing else but a docstring."""
     kinds = known.names
     fields = [f"    {name}: {kinds['Any']}" for name in kept.given]
     fields += [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in kept.later]
-    frozen = "frozen=True, " if kept.frozen else ""
-    head = f"@{kinds['dataclass']}({frozen}slots=True)\nclass {kept.type_name}:"
+    head = f"@{kinds['dataclass']}(slots=True)\nclass {kept.type_name}:"
     wanted = ast.parse("\n".join([head, *fields])).body[0]
     made = copied(made)
     assert isinstance(wanted, ast.ClassDef)
     documented = ast.get_docstring(made) is not None
     del made.body[: int(documented)]
-    for one, other in zip(made.body, wanted.body, strict=False):
-        if kept.frozen and isinstance(one, ast.AnnAssign) and isinstance(other, ast.AnnAssign):
-            other.annotation = one.annotation
     return documented and alike(made, wanted)
 
 
@@ -238,7 +219,7 @@ class _VariablesBack(ast.NodeTransformer):
         kept = self.objects.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if kept is None:
             return node
-        if node.attr not in kept.variables or (kept.frozen and not isinstance(node.ctx, ast.Load)):
+        if node.attr not in kept.variables:
             raise NotProven(f"{node.attr} is no variable of {ast.unparse(node.value)}")
         name = ast.copy_location(ast.Name(node.attr, node.ctx), node)
         self.names.append(name)

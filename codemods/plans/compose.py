@@ -43,21 +43,19 @@ def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ())
 
 def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Refusal]:
     """Rewrite and lift once; helpers that can't be lifted after a rewrite instead, with why."""
-    if not (request.wrapper or request.collected or request.cell):
+    if not (request.wrapper or request.cell):
         return compose(analysis, request)
     from codemods.plans.rewrites import FINDERS
 
     given = analysis
     now = {helper: helper for helper in analysis.helpers}
     rewritten: dict[Helper, list[Rewritten]] = {}
-    before: dict[Helper, Refusal] = {}
     for find in FINDERS:
         was = {new: old for old, new in now.items()}
         line = line_before(given.source, analysis.source)
         found = find(analysis, request)
         if found.unfit:
             return {was[helper]: refusal.with_lines(line) for helper, refusal in found.unfit.items()}
-        before |= {was[helper]: refusal.with_lines(line) for helper, refusal in found.before.items()}
         if found.rewrite is None:
             continue
         try:
@@ -74,16 +72,12 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
     was = {new: old for old, new in now.items()}
     refused = {was[helper]: refusal.with_lines(line) for helper, refusal in outcome.refused.items()}
     if failed := {helper: refused[helper] for helper in rewritten if helper in refused}:
-        for helper in failed:
-            for each in rewritten[helper]:
-                failed[helper] = each.explain(helper, failed[helper])
         return failed
     try:
         for each in {id(each): each for several in rewritten.values() for each in several}.values():
             each.check(outcome)
     except NotProven as failure:
         return refusals_for(given, [*rewritten], failure)
-    refused |= {helper: refusal for helper, refusal in before.items() if helper in refused}
     return Outcome(outcome.files, {was[helper]: names for helper, names in outcome.lifted.items()}, refused)
 
 

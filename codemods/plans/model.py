@@ -63,8 +63,6 @@ class Move(_Strict):
         to: the new file, relative to the plan's ``root``.
         names: what goes there; ``*`` is every helper of the plan's function.
         docstring: of the file.
-        captures: how a lifted helper gets its captures: as keyword-only ``params``, or collected in one
-            frozen object, the ``context``.
         rename: what names are called afterwards; other files import them under the old ones (``as``).
         wrapper: helpers of which a one-line closure stays that forwards to the lifted function; ``auto`` is
             each that is used as a value.
@@ -75,7 +73,6 @@ class Move(_Strict):
     to: _File
     names: _SomeTexts
     docstring: str | None = None
-    captures: Literal["params", "context"] = "params"
     rename: dict[str, _Identifier] = {}
     wrapper: Literal["auto"] | _Texts = ()
     cell: _Texts = ()

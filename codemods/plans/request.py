@@ -23,8 +23,7 @@ class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
     If the source is ``star_imported``, it gets no new public names. Of helpers in ``wrapper`` a closure is to
-    stay, the captures of those in ``context`` are to be collected, and what those in ``cell`` rebind is to be
-    kept in an object.
+    stay, and what those in ``cell`` rebind is to be kept in an object.
     """
 
     site: Site
@@ -35,14 +34,8 @@ class Request:
     seams: frozenset[str]
     star_imported: bool
     wrapper: frozenset[Helper] = frozenset()
-    context: frozenset[Helper] = frozenset()
     cell: frozenset[Helper] = frozenset()
     accepted: Accepted = field(default_factory=Accepted)
-
-    @property
-    def collected(self) -> frozenset[Helper]:
-        """Helpers whose captures are collected: a wrapper reads them late, and passes them as parameters."""
-        return self.context - self.wrapper
 
     def translated(self, now: Mapping[Helper, Helper]) -> Request:
         """Make the same request about a rewritten file; ``now`` has what each helper has become."""
@@ -55,7 +48,6 @@ class Request:
             targets={now[helper]: path for helper, path in self.targets.items()},
             renames=names,
             wrapper=frozenset(now[helper] for helper in self.wrapper),
-            context=frozenset(now[helper] for helper in self.context),
             cell=frozenset(now[helper] for helper in self.cell),
         )
 
@@ -78,26 +70,23 @@ class Rewritten:
 
     Attributes:
         now: each helper of the file as it was, and what it has become.
-        explain: tells a refusal after the rewrite as one of the file as it was.
         check: raises `NotProven` for an outcome that is not what the rewrite was made for.
     """
 
     analysis: Analysis
     now: Mapping[Helper, Helper]
-    explain: Callable[[Helper, Refusal], Refusal] = lambda helper, refusal: refusal
     check: Callable[[Outcome], None] = lambda outcome: None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """Helpers for which a file is to be rewritten, and how; why some others can't be among them (then they
-    are found once more), and why others stay without any rewrite.
+    are found once more).
     """
 
     helpers: Sequence[Helper] = ()
     rewrite: Callable[[], Rewritten] | None = None
     unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
-    before: Mapping[Helper, Refusal] = field(default_factory=dict)
 
 
 def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:

@@ -1,28 +1,25 @@
-"""Rewrites that come before the lift: helpers share rebound variables through an object, read captures from a
-frozen one, or leave wrappers where they are values.
+"""Rewrites that come before the lift: helpers share rebound variables through an object, or leave wrappers
+where they are values.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from codemods.equal.code import FUNCTIONS, NotProven
 from codemods.equal.objects import Known, prove_objects
 from codemods.equal.wrapper import prove_wrappers
-from codemods.plans.request import Found, Outcome, Request, Rewritten, annotations_of
-from codemods.plans.site import Layout
+from codemods.plans.request import Found, Outcome, Request, Rewritten
+from codemods.plans.site import Layout, Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.source import SourceError, parse_source
-from codemods.rewrites.lift.decision import decide
 from codemods.rewrites.naming import FileNames, find_imports
 from codemods.rewrites.objects.cell import find_boxes
 from codemods.rewrites.objects.classes import Kept, class_names, kept_claims
-from codemods.rewrites.objects.context import collect, late
-from codemods.rewrites.objects.transform import Annotate, keep_in_objects
-from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.rewrites.objects.transform import keep_in_objects
+from codemods.rewrites.refusals import Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
 from codemods.rewrites.rules.wrapper import RESIDUAL_CHECKS
 from codemods.rewrites.text.file import Program
@@ -36,50 +33,16 @@ def cells(analysis: Analysis, request: Request) -> Found:
     if seen := refused_by(chosen, partial(nothing_looks, analysis), request.accepted):
         return Found(unfit=seen)
     found, unfit = find_boxes(analysis, chosen, request.accepted)
-    make = partial(_kept, analysis, request, found, "State", ["state", "shared"], lambda kept, name: None)
-    return Found(_helpers(found), make if found else None, unfit)
+    helpers = [helper for kept in found for helper in kept.helpers]
+    return Found(helpers, partial(_kept, analysis, request.site, found) if found else None, unfit)
 
 
-def contexts(analysis: Analysis, request: Request) -> Found:
-    """Collect helpers' captures; one for which that can't be done is refused."""
-    # Functions in them would capture the object instead of what it holds.
-    chosen = request.collected.intersection(request.wanted)
-    if seen := refused_by(chosen, partial(nothing_looks, analysis), request.accepted):
-        return Found(unfit=seen)
-    if not chosen:
-        return Found()
-    plain = decide(analysis, request.wanted, accepted=request.accepted)
-    takers = sorted(chosen.intersection(plain.lifted), key=lambda h: h.node.lineno)
-    found, unfit = collect(plain.lifting, takers, request.accepted)
-    fields = {name for context in found for name in context.variables}
-    known = annotations_of(analysis, request.site)
-
-    def annotate(kept: Kept, name: str) -> ast.expr | None:
-        return known.here(known.of(name, kept.outer), fields)
-
-    make = partial(_kept, analysis, request, found, "Context", ["context"], annotate)
-    # An object that holds another helper uses it as a value; that is not why it is refused.
-    return Found(_helpers(found), make if found else None, unfit, plain.refused)
-
-
-def _helpers(objects: Sequence[Kept]) -> list[Helper]:
-    return [helper for kept in objects for helper in kept.helpers]
-
-
-def _kept(
-    analysis: Analysis,
-    request: Request,
-    objects: Sequence[Kept],
-    kind: str,
-    stems: list[str],
-    annotate: Annotate,
-) -> Rewritten:
+def _kept(analysis: Analysis, site: Site, objects: Sequence[Kept]) -> Rewritten:
     """Make a file with objects in it, proven."""
     taken: set[str] = set()
-    named = [(kept, class_names(analysis, kept.outer, kind, stems, taken)) for kept in objects]
+    named = [(kept, class_names(analysis, kept.outer, taken)) for kept in objects]
     later = ["dataclasses.field"] if any(kept.later for kept in objects) else []
     paths = ["dataclasses.dataclass", *later, "typing.Any"]
-    site = request.site
     known, missing = find_imports(
         analysis,
         [kept.root for kept in objects],
@@ -88,14 +51,9 @@ def _kept(
         lambda name: site.star_imported or site.surroundings.taken(name),
     )
     imported = Known(known, missing)
-    made, now = _read(keep_in_objects(analysis, named, imported, annotate), analysis.helpers)
+    made, now = _read(keep_in_objects(analysis, named, imported), analysis.helpers)
     prove_objects(analysis.tree, made.tree, kept_claims(named), imported)
-
-    def explain(helper: Helper, refusal: Refusal) -> Refusal:
-        of_context = any(refusal.reason.startswith(f"{n.variable} ") for kept, n in named if kept.frozen)
-        return late(helper, refusal.line) if of_context else refusal
-
-    return Rewritten(made, now, explain)
+    return Rewritten(made, now)
 
 
 def wrappers(analysis: Analysis, request: Request) -> Found:
@@ -180,4 +138,4 @@ def _read(program: Program, helpers: Sequence[Helper]) -> tuple[Analysis, dict[H
 
 
 # Each is given what those before it made.
-FINDERS: tuple[Callable[[Analysis, Request], Found], ...] = (cells, contexts, wrappers)
+FINDERS: tuple[Callable[[Analysis, Request], Found], ...] = (cells, wrappers)

@@ -205,7 +205,7 @@ def _request(
     by_name = {h.name: [o for o in scope if (o.outer, o.name) == (h.outer, h.name)] for h in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
-    chosen: dict[str, set[Helper]] = {"wrapper": set(), "cell": set(), "context": set()}
+    chosen: dict[str, set[Helper]] = {"wrapper": set(), "cell": set()}
     for index, (move, target) in enumerate(moves):
         names = _expanded(move, scope)
         for name in names:
@@ -235,8 +235,6 @@ def _request(
                     what = f"{key} names {name}, which is no helper among the names moved"
                     raise loaded.error(what, key, index)
                 chosen[key].update(by_name[name])
-        if move.captures == "context":
-            chosen["context"].update(h for name in names for h in by_name.get(name, ()))
     return Request(
         site=site,
         wanted=list(targets),
@@ -246,7 +244,6 @@ def _request(
         seams=seams,
         star_imported=not lists_exports(analysis) and site.star_imported,
         wrapper=frozenset(chosen["wrapper"]),
-        context=frozenset(chosen["context"]),
         cell=frozenset(chosen["cell"]),
         accepted=accepted,
     )

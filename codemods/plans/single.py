@@ -29,16 +29,14 @@ def extract_source(
     names: Collection[str],
     to: Path | None = None,
     wrapper: Collection[str] = (),
-    captures: str = "params",
     cell: Collection[str] = (),
     accept: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Lift helpers of one file, next to the outer function or to another file.
 
     ``wrapper`` names helpers of which a closure is to stay that forwards to the lifted function; with "auto"
-    among them those get one that are used as values; with ``captures`` "context" the captures are collected
-    in a frozen dataclass; ``cell`` names helpers whose rebound captures an object is to hold; ``accept`` has
-    the assumptions that the user accepts, each with the reason.
+    among them those get one that are used as values; ``cell`` names helpers whose rebound captures an object
+    is to hold; ``accept`` has the assumptions that the user accepts, each with the reason.
 
     Raises:
         SourceError, RequestError, TargetError: if the input can't be used.
@@ -73,7 +71,6 @@ def extract_source(
         seams=read_at_calls(seams, site),
         star_imported=not lists_exports(analysis),
         wrapper=frozenset(named(closures)),
-        context=frozenset(wanted if captures == "context" else ()),
         cell=frozenset(named(cell)),
         accepted=accepted,
     )

@@ -1,1 +1,1 @@
-"""Keep variables in small objects: cells, which functions share, and contexts, which they only read."""
+"""Keep variables that functions share in small objects, their cells."""

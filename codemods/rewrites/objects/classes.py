@@ -27,8 +27,8 @@ class ClassNames:
 class Kept:
     """Variables of an outer function that one object keeps for some of its helpers.
 
-    It is made before the statement ``at``, with those of the variables that are ``given`` then, and is
-    ``frozen`` if it has all of them for good; ``names`` become its attributes, and ``declarations`` go.
+    It is made before the statement ``at``, with those of the variables that are ``given`` then; ``names``
+    become its attributes, and ``declarations`` go.
     """
 
     outer: Scope
@@ -37,8 +37,7 @@ class Kept:
     given: tuple[str, ...]
     at: ast.stmt
     names: tuple[ast.Name, ...]
-    declarations: tuple[ast.Nonlocal, ...] = ()
-    frozen: bool = False
+    declarations: tuple[ast.Nonlocal, ...]
 
     @property
     def root(self) -> ast.stmt:
@@ -55,14 +54,12 @@ Objects = Sequence[tuple[Kept, ClassNames]]
 """Objects of one file, with what their classes and variables are called."""
 
 
-def class_names(
-    analysis: Analysis, outer: Scope, kind: str, variables: Sequence[str], taken: set[str]
-) -> ClassNames:
-    """Names for a class of some kind (``State``) that holds variables of a function."""
+def class_names(analysis: Analysis, outer: Scope, taken: set[str]) -> ClassNames:
+    """Names for a class that holds variables of a function."""
     stem = outer.name.strip("_")
     title = "".join(part.capitalize() for part in stem.split("_"))
-    variable = fresh_name(analysis, [*variables, f"{stem}_{kind.lower()}"], taken)
-    return ClassNames(fresh_name(analysis, [f"_{title}{kind}"], taken), variable)
+    variable = fresh_name(analysis, ["state", "shared", f"{stem}_state"], taken)
+    return ClassNames(fresh_name(analysis, [f"_{title}State"], taken), variable)
 
 
 def own_statements(outer: Scope) -> list[ast.stmt]:
@@ -85,8 +82,6 @@ def kept_claims(objects: Objects) -> list[Claim]:
                 variable=names.variable,
                 given=kept.given,
                 later=kept.later,
-                frozen=kept.frozen,
-                readers=tuple(helper.place for helper in kept.helpers),
             )
         )
     return found

@@ -1,26 +1,21 @@
-"""Keep variables of functions in small objects: as attributes, which functions share or only read."""
+"""Keep variables of functions in small objects: as attributes, which functions share."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
 from codemods.equal.objects import Known
 from codemods.program.lifting import Analysis
-from codemods.program.source import Source
 from codemods.rewrites.objects.classes import ClassNames, Kept, Objects
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import imports_above
-from codemods.rewrites.text.layout import annotation_text, room
-
-Annotate = Callable[[Kept, str], ast.expr | None]
 
 
-def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known, annotate: Annotate) -> Program:
-    """Define the classes, make the objects and use their attributes; ``annotate`` gives the annotations of
-    fields, where they are known.
+def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known) -> Program:
+    """Define the classes, make the objects and use their attributes.
 
     Raises:
         TextNotPreserved: if libcst would write a touched part differently.
@@ -30,13 +25,13 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known, annot
         touched += [kept.at, kept.root, *kept.names, *kept.declarations]
     program = Program(analysis.source, touched)
     for kept, names in objects:
-        making = _statements(_making(analysis.source, kept, names))
+        making = _statements(_making(kept, names))
         program.before(kept.at, lambda made=making: made, count=len(making))  # type: ignore[misc]
         for name in kept.names:
             program.change(program.name(name), lambda node, names=names: _attribute(node, names.variable))  # type: ignore[misc]
         for statement in kept.declarations:
             program.take_names(statement, frozenset(kept.variables))
-        defined = _statements(_class(kept, names, imported, annotate))
+        defined = _statements(_class(kept, names, imported))
         program.before(kept.root, lambda made=defined: made, apart=True)  # type: ignore[misc]
     first = min(kept.root.lineno for kept, _ in objects)
     program.insert(*imports_above(analysis.source, analysis.source.newline.join(imported.added), first))
@@ -55,25 +50,20 @@ def _attribute(node: cst.Name, variable: str) -> cst.Attribute:
     return cst.Attribute(cst.Name(variable), bare, lpar=node.lpar, rpar=node.rpar)
 
 
-def _making(source: Source, kept: Kept, names: ClassNames) -> list[str]:
+def _making(kept: Kept, names: ClassNames) -> list[str]:
     """The statements that make the object; a parameter that may be bound again is then its alone."""
     given = [f"{name}={name}" for name in kept.given]
     line = f"{names.variable} = {names.type_name}({', '.join(given)})"
-    if kept.frozen and len(line) > room(source, kept.at.lineno):
-        return [f"{names.variable} = {names.type_name}(", *(f"    {item}," for item in given), ")"]
-    return [line, f"del {', '.join(kept.given)}"] if kept.given and not kept.frozen else [line]
+    return [line, f"del {', '.join(kept.given)}"] if kept.given else [line]
 
 
-def _class(kept: Kept, names: ClassNames, imported: Known, annotate: Annotate) -> list[str]:
-    outer, kinds = kept.outer.name, imported.names
-    shared = f"Variables that {outer} shares with its helpers."
+def _class(kept: Kept, names: ClassNames, imported: Known) -> list[str]:
+    kinds = imported.names
     lines = [
-        f"@{kinds['dataclass']}({'frozen=True, ' if kept.frozen else ''}slots=True)",
+        f"@{kinds['dataclass']}(slots=True)",
         f"class {names.type_name}:",
-        f'    """{f"What helpers of {outer} read of its variables." if kept.frozen else shared}"""',
+        f'    """Variables that {kept.outer.name} shares with its helpers."""',
         "",
     ]
-    for name in kept.given:
-        stated = annotate(kept, name)
-        lines.append(f"    {name}: {kinds['Any'] if stated is None else annotation_text(stated)}")
+    lines += [f"    {name}: {kinds['Any']}" for name in kept.given]
     return lines + [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in kept.later]

@@ -55,8 +55,8 @@ def test_a_refused_helper_names_the_option_and_is_lifted_with_it(program: Path, 
 
 @pytest.mark.parametrize(
     "modes",
-    [("--wrapper", "h"), ("--captures", "context"), ("--cell", "h")],
-    ids=["residual", "context", "box"],
+    [("--wrapper", "h"), ("--cell", "h")],
+    ids=["residual", "box"],
 )
 def test_acceptances_hold_for_every_kind_of_lift(
     program: Path, extract: Command, modes: tuple[str, str]

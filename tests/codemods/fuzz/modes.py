@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Mode = Literal["plain", "file", "residual", "box", "context", "loop"]
+Mode = Literal["plain", "file", "residual", "box", "loop"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 Helpers = tuple[tuple[str, str, str], ...]
 """What the tool says of each helper when it is asked for nothing special: qualified name, status, code."""
@@ -31,8 +31,6 @@ def ask(mode: Mode, text: str, helpers: Helpers) -> Asked | None:
             return Asked(("program.py",))
         case "file":
             return Asked(("program.py", "--to", "helpers.py"))
-        case "context":
-            return Asked(("program.py", "--captures", "context", *_target(text)))
         case "residual" | "box":
             return _named(mode, text, helpers)
         case "loop":

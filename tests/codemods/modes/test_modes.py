@@ -1,4 +1,4 @@
-"""Lifts that a plain one can't do: wrappers that stay, cells for rebound captures, contexts."""
+"""Lifts that a plain one can't do: wrappers that stay, cells for rebound captures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.codemods.modes.conftest import Rewrite
 OPTIONS = {
     "residual": ("--wrapper", "h"),
     "box": ("--cell", "h"),
-    "context": ("--captures", "context"),
 }
 CASES = {mode: read(Path(__file__).with_name(f"{mode}.md")) for mode in OPTIONS}
 KEPT = [(mode, case) for mode, (kept, _) in CASES.items() for case in kept]
@@ -130,10 +129,10 @@ def test_a_helper_of_which_a_wrapper_stays_is_passed_its_captures(
         "    first = h\n    return g(), list(map(first, [1]))\nprint(outer(1))\n"
     )
     before = execute(tmp_path, "program.py")
-    ran = extract(path, "--captures", "context", "--wrapper", "h", "--write", "--output-format", "json")
+    ran = extract(path, "--wrapper", "h", "--write", "--output-format", "json")
     assert {helper["status"] for helper in ran.json["helpers"]} == {"lifted"}
     assert "def _h(x, *, n):" in path.read_text()
-    assert "def _g(*, context" in path.read_text()
+    assert "def _g(*, n)" in path.read_text()
     assert execute(tmp_path, "program.py") == before
 
 
@@ -165,7 +164,6 @@ rename = { h = "shifted" }
 [[move]]
 to = "more.py"
 names = ["g"]
-captures = "context"
 """
 
 
@@ -179,7 +177,7 @@ def test_a_plan_asks_for_each_by_move(tmp_path: Path, extract: Command, execute:
     assert execute(tmp_path, "program.py") == before
     assert "def shifted(x, *, " in (tmp_path / "parts.py").read_text()
     assert "def k(x, *, state" in (tmp_path / "parts.py").read_text()
-    assert "def g(x, *, context" in (tmp_path / "more.py").read_text()
+    assert "def g(x, *, n)" in (tmp_path / "more.py").read_text()
 
 
 @pytest.mark.parametrize(("key", "line"), [("wrapper", 8), ("cell", 9)])
