@@ -9,7 +9,7 @@ import click
 
 from codemods.audit.build import build_report
 from codemods.audit.text import render_text
-from codemods.output import explain_code, put, run_command
+from codemods.output import put, run_command
 from codemods.program.source import room_for_nesting
 from esper_harness.report.json import json_text
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     "\n\nExit status: 0 every helper can be lifted, 1 some are refused, 2 unusable input.",
 )
 @click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--function", metavar="QUALNAME", help="Only this function (default: all that have helpers).")
 @click.option(
     "--tests", type=click.Path(path_type=Path), multiple=True, help="Search here for seams; repeatable."
@@ -42,23 +42,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--explain", "code", metavar="CODE", hidden=True)
 def command(
-    file: Path | None,
+    file: Path,
     function: str | None,
     tests: tuple[Path, ...],
     root: Path | None,
     output_format: str,
     output: Path | None,
     exit_zero: bool,
-    code: str | None,
 ) -> int:
     """Make the report that the options ask for, and write it."""
-    if code is not None:
-        explain_code(code)
-        return 0
-    if file is None:
-        raise click.UsageError("no FILE given; name the Python file to report on")
     for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")

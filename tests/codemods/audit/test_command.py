@@ -48,13 +48,6 @@ def test_a_file_without_helpers_is_fine(make_tree: Tree, capsys: pytest.CaptureF
     assert "no function with helpers" in capsys.readouterr().out
 
 
-def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--explain", "value-use"]) == 0
-    out = capsys.readouterr().out
-    assert "Way out:" in out
-    assert "Refused:" in out
-
-
 UNUSABLE = {
     "no file": (["nope.py"], {}, "nope.py: no such file"),
     "a folder": (["d"], {"d/m.py": ""}, "d: is a folder, not a Python file"),
@@ -77,8 +70,7 @@ UNUSABLE = {
         "'xml' is not one of 'text', 'json'",
     ),
     "option": (["m.py", "--nope"], {"m.py": GOOD}, "No such option"),
-    "nothing": ([], {}, "no FILE given; name the Python file to report on"),
-    "code": (["--explain", "nope"], {}, "unknown code nope; known are "),
+    "nothing": ([], {}, "Missing argument 'FILE'."),
     "output": (
         ["m.py", "--output", "no/where.md"],
         {"m.py": GOOD},
