@@ -145,7 +145,7 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
         yield f"{many(last.unseeded, 'generator')} made without a seed{where}"
     beyond = max(looks[-1].beyond for looks in sides)
     if beyond:
-        yield f"{beyond} more modules"
+        yield f"{beyond} more modules or own generators"
 
 
 def _alone(labels: Mapping[str, None]) -> Iterator[str]:

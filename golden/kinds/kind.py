@@ -13,8 +13,11 @@ class Kind:
     """A kind: loaded in the program's process, so it imports torch and `golden.trace` alone.
 
     Things that two runs hold under one title are compared field by field. A golden keeps a digest for each
-    title. What only one side holds is named as not compared. A class fills in what fits its kind.
+    title. What only one side holds is named as not compared, and how many things were ``beyond`` those that
+    a kind keeps. A class fills in what fits its kind.
     """
+
+    beyond = 0
 
     def install(self) -> None:
         """Begin to listen, before the program's own code runs."""

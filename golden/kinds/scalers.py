@@ -15,7 +15,7 @@ _AT_MOST = 64
 
 
 class Observed(Kind):
-    """Scalers that torch makes, in order."""
+    """Scalers of torch that are enabled, in the order in which they are made."""
 
     def __init__(self) -> None:
         # Their fields: a scaler may go before the end.
@@ -28,15 +28,18 @@ class Observed(Kind):
         @functools.wraps(begin)
         def init(scaler: Any, /, *args: Any, **kwargs: Any) -> None:
             begin(scaler, *args, **kwargs)
+            if not scaler.is_enabled():
+                return
             # One that a program derives may hold anything, which would live on with its fields.
-            if type(scaler).__module__.startswith("torch.") and len(self._scalers) < _AT_MOST:
+            if not type(scaler).__module__.startswith("torch.") or len(self._scalers) >= _AT_MOST:
+                self.beyond += 1
+            else:
                 self._scalers.append(vars(scaler))
 
         GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
 
     def take(self, unstable: Patterns) -> Titled:
-        """Yield the fields of those that scale."""
-        enabled = [fields for fields in self._scalers if fields.get("_enabled")]
-        for index, fields in enumerate(enabled):
+        """Yield the fields of each."""
+        for index, fields in enumerate(self._scalers):
             own = {k.lstrip("_"): value for k, value in fields.items() if k != "_per_optimizer_states"}
             yield f"gradient scaler {index}", dict(describe(own, unstable, "scaler"))

@@ -50,13 +50,14 @@ class Observed(Kind):
 
     def _look(self, scheduler: Any) -> None:
         fields = {key: value for key, value in vars(scheduler).items() if key not in _NOT_ITS_OWN}
-        number = self._numbers.get(scheduler)
-        if number is not None:
-            self._fields[number][1].update(fields)
-        elif len(self._fields) < _AT_MOST:
-            number = self._numbers[scheduler] = len(self._fields)
-            self._fields.append((type(scheduler).__name__, fields))
-        self._looked |= set() if number is None else {number}
+        number = self._numbers.setdefault(scheduler, len(self._fields) + self.beyond)
+        if number >= _AT_MOST:
+            self.beyond = max(self.beyond, number + 1 - _AT_MOST)
+            return
+        if number == len(self._fields):
+            self._fields.append((type(scheduler).__name__, {}))
+        self._fields[number][1].update(fields)
+        self._looked.add(number)
 
     def take(self, unstable: Patterns) -> Titled:
         """Yield the fields of each, as they were last."""

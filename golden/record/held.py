@@ -51,6 +51,11 @@ class Held:
         found = (each for kind in self._of_steps for each in kind.step(self._unstable, last=last))
         return recorded(dict(found))
 
+    def unread(self) -> list[str]:
+        """Name what was too much for a kind to keep."""
+        kinds = [(kind.beyond, type(kind).__module__.rpartition(".")[2]) for kind in self._kinds]
+        return [f"{beyond} more {name}" for beyond, name in kinds if beyond]
+
     def facts(self) -> dict[str, Any]:
         """Return all of it: the settings of optimizers by number, and what each kind holds by title."""
         taken = {title: fields for kind in self._kinds for title, fields in kind.take(self._unstable)}

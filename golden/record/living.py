@@ -106,7 +106,8 @@ class Living:
         if number is None:
             record["unseeded"] = self._generators.unseeded
             record["unseeded_at"] = self._generators.unseeded_at
-            record |= {"beyond": self._beyond, "unstable_seen": sorted(self._unstable.seen)}
+            record["beyond"] = self._beyond + self._generators.beyond
+            record["unstable_seen"] = sorted(self._unstable.seen)
         self._write(record)
 
     def try_to_look(self, name: str, number: int | None, *, after: bool = False) -> None:

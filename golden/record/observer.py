@@ -434,7 +434,7 @@ class Observer:
             "place": self._meshes.place(),
             "held": self._held.facts(),
             "unlooked": self._living.failed,
-            "unread": [*self._unread, *self._living.unread],
+            "unread": [*self._unread, *self._living.unread, *self._held.unread()],
             **self._take_reads(),
             **self._take_collectives(),
             **({"canary": canary_of(self._spec)} if self._is_first() else {}),

@@ -65,7 +65,7 @@ class Look:
     ``generators`` is None where threads of the program might have drawn from them at any time. Of the end,
     ``gone`` names the modules that went before it, with the look that missed them first; they are among its
     ``modules`` as they were last seen. ``unseeded`` counts generators that were made without a seed, and
-    ``unseeded_at`` has places that made some; ``beyond`` counts modules that were too many.
+    ``unseeded_at`` has places that made some; ``beyond`` counts modules and generators that were too many.
     """
 
     name: str

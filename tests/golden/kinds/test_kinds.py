@@ -64,3 +64,15 @@ def test_a_schedule_that_decides_only_later_rates(
     assert result.code == 0, result
     result = project.golden("diff", tmp_path / "base", tmp_path / "head")
     assert (result.code, f"first divergence: {said}" in result.out) == (1, True), result
+
+
+@pytest.mark.slow
+def test_schedules_that_are_too_many_are_named(project: Project, tmp_path: Path) -> None:
+    project.run_file(RUN)
+    many = "[torch.optim.lr_scheduler.StepLR(optimizer, 9) for _ in range(67)]"
+    project.script(
+        PROGRAM.replace("torch.optim.lr_scheduler.{schedule}", many).format(step="schedule[0].step()")
+    )
+    assert project.golden("record", "train", "--root", project.root, "-o", tmp_path / "base").code == 0
+    told = project.golden("diff", tmp_path / "base" / "train", tmp_path / "base" / "train")
+    assert "not compared: what can't be read (3 more schedulers)" in told.out, told
