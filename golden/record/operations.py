@@ -20,10 +20,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ..trace.digest import hex_digest, plain
+from ..trace.kinds import OPERATIONS_AT_MOST
 
 _OWN = str(Path(__file__).resolve().parent.parent)
 _TORCH = str(Path(torch.__file__).parent)
-_LINES_AT_MOST = 200_000
 _RECEIVING = multiprocessing.queues.__file__
 
 
@@ -68,7 +68,7 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         before = _digests((args, kwargs))
         out = func(*args, **kwargs)
         # What other processes sent is taken in whatever order it comes.
-        if self._lines < _LINES_AT_MOST and place is not None:
+        if self._lines < OPERATIONS_AT_MOST and place is not None:
             self._lines += 1
             line = {
                 "op": str(func),

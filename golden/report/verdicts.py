@@ -12,6 +12,7 @@ from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.text import amounts, gaps, render, tolerance_lines, verdict_word
+from golden.trace.kinds import OPERATIONS_AT_MOST
 from golden.trace.streams import of_process
 
 
@@ -83,6 +84,8 @@ def closely(found: Localized) -> list[str]:
 def _located(found: Located) -> list[str]:
     left, right = found.left, found.right
     match found.change:
+        case "nothing" if found.compared >= OPERATIONS_AT_MOST:
+            return [f"the first {found.compared:,} agree, and no more were logged"]
         case "nothing":
             return [f"all {found.compared:,} agree; the difference arises outside torch's operations"]
         case "missing" if left is not None:

@@ -10,6 +10,8 @@ MODULE_KINDS = ("params", "buffers")
 END = "the end"
 # How a tensor's digest was made, as a trace tells it: xxh3 of its bytes on the host, or sums where it is.
 HOST, SUMS = "xxh3", "sums"
+# So many operations before a step are logged.
+OPERATIONS_AT_MOST = 200_000
 # The title of the one kind of a step that records have under a name of its own.
 RANDOM_STATE = "random state"
 
