@@ -13,6 +13,7 @@ from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.held import settings
 from golden.trace.kinds import RANDOM_STATE
+from golden.trace.streams import of_process
 from golden.trace.trace import Kinds
 
 _HEAD = 3
@@ -41,7 +42,7 @@ class FieldChange(Divergence):
 
     def say(self) -> list[str]:
         more = f" and {many(len(self.fields) - _HEAD, 'other')}" if len(self.fields) > _HEAD else ""
-        head = f"{self.what} {self.where}".rstrip()
+        head = f"{self.what}{of_process(self.process)} {self.where}" if self.where else self.what
         lines = [f"{head}: {', '.join(self.fields[:_HEAD])}{more}".removesuffix(": ")]
         lines += self.fields[_HEAD:SHOWN]
         return [*lines, f"last identical: {self.before}"] if self.where else lines
@@ -82,10 +83,10 @@ def compare_fields(sides: Sides, only: str = "") -> Found:
 
 
 def _moments(sides: Sides) -> Iterator[tuple[int | None, str, Kinds, Kinds]]:
-    """Yield what both sides hold after each step, by its place, and at the end."""
+    """Yield what both sides hold after each step, by its number in base, and at the end."""
     left, right = sides.left, sides.right
-    for number, (x, y) in enumerate(zip(left.steps, right.steps, strict=False)):
-        yield number, f"after step {number} overall", x.kinds, y.kinds
+    for x, y in zip(left.steps, right.steps, strict=False):
+        yield x.number, f"after step {x.number} overall", x.kinds, y.kinds
     yield None, "at the end of the run", left.kinds, right.kinds
     yield None, "", settings(left), settings(right)
 

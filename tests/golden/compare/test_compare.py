@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,16 +17,20 @@ from golden.compare.align import StepCount
 from golden.compare.compare import different
 from golden.compare.divergence import Divergence, KindChange
 from golden.compare.events import EventChange, compare_events
+from golden.compare.fields import compare_fields
 from golden.compare.final_states import FinalState
 from golden.compare.living import LivingState, ModuleChange
 from golden.compare.outcome import Compared
 from golden.compare.outputs import OutputChange
+from golden.compare.sides import sides
 from golden.compare.steps import StepDivergence
 from golden.compare.values import distance
 from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps
 from golden.trace.paths import Patterns
 from golden.trace.streams import Stream
+from golden.trace.trace import load_trace
+from tests.golden.traces import write_trace
 
 KINDS = st.sampled_from(["step", "epoch", "update"])
 SEQUENCES = st.lists(st.tuples(KINDS, st.integers(0, 2)), min_size=1, max_size=25).map(
@@ -174,3 +179,24 @@ def test_the_occasion_of_a_look_is_told_in_words(look: str, told: str) -> None:
 def test_what_is_looked_at_closely_is_the_step_of_the_headline() -> None:
     assert step_of(different(Compared(), [IN_ORDER[0], _step("rank-0", "grads")], (), ())) == 2
     assert step_of(different(Compared(), [IN_ORDER[-1], IN_ORDER[-2]], (), ())) is None
+
+
+@pytest.mark.parametrize(
+    ("process", "told"),
+    [
+        ("rank-0", "random state after step 7 overall: torch"),
+        ("rank-1", "random state of rank 1 after step 7 overall: torch"),
+    ],
+)
+def test_fields_of_a_step_are_told_by_its_number_and_rank(process: str, told: str, tmp_path: Path) -> None:
+    """Of a run that was resumed: its first step is not step 0."""
+    [trained] = load_trace(write_trace(tmp_path / "a", first=3)).processes
+    steps = [replace(step, number=step.number + 6, kinds=_drawn("x")) for step in trained.steps]
+    left = replace(trained, name=process, steps=tuple(steps))
+    right = replace(left, steps=(steps[0], *(replace(step, kinds=_drawn("y")) for step in steps[1:])))
+    [change] = compare_fields(sides(left, right)).divergences
+    assert change.say() == [f"{told}: x -> y", "last identical: step 6 overall"]
+
+
+def _drawn(state: str) -> dict[str, dict[str, str]]:
+    return {"random state": {"torch": state}}
