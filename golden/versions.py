@@ -72,7 +72,7 @@ def compare_run(
         if not isinstance(result.comparison, NotComparable):
             left_out = tuple(gaps(result.comparison.compared))
         if since is not None:
-            since.note(run.name, int(code), result.reached)
+            since.note(run.name, result.reached)
         devices, changed = _devices(run, result, versions)
         code = ExitCode(worst([int(code), ExitCode.DIFFERENT if changed else ExitCode.IDENTICAL]))
         text = "\n".join(
@@ -86,7 +86,7 @@ def compare_run(
     except GoldenError as error:
         code, text, tolerated = error.code, f"golden: {error}", False
         if since is not None:
-            since.note(run.name, int(code), None)
+            since.note(run.name, None)
         click.echo(text, err=True)
     traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
     kept = all((folder / path / "trace.json").exists() for path in traces.values())

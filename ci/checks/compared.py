@@ -11,7 +11,7 @@ from ci.checks.places import folder_of
 from ci.checks.sides import runs_of
 from golden.check import AbResult, Side, ab
 from golden.check.since import Since, between
-from golden.reach.evidence import Evidence, RunReached, evidence
+from golden.reach.evidence import Evidence, evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,7 @@ class Compared:
 
     def evidence(self, since: Since) -> Evidence:
         """Return the lines of the change that it executed."""
-        run = RunReached(self.right.run.name, int(self.result.comparison.code), self.result.reached)
-        return evidence(since.base, None, since.change, [run])
+        return evidence(since.base, None, since.change, {self.right.run.name: self.result.reached})
 
 
 def compared(context: Context, base: Base, name: str) -> Compared:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from golden.reach.changed import Change, compare_files
-from golden.reach.evidence import Evidence, RunReached, evidence
-from golden.reach.reached import Reached
+from golden.reach.evidence import Evidence, Sides, evidence
 from golden.record.git import changed_python
 
 
@@ -22,19 +21,19 @@ class Since:
     head: str | None
     files: tuple[str, ...]
     change: Change
-    _runs: dict[str, RunReached] = field(default_factory=dict)
+    _runs: dict[str, Sides | None] = field(default_factory=dict)
 
-    def note(self, run: str, code: int, sides: tuple[Reached, Reached] | None) -> None:
+    def note(self, run: str, sides: Sides | None) -> None:
         """Add a run, instead of what was said of it before; None for one that came to no end."""
-        self._runs[run] = RunReached(run, code, sides)
+        self._runs[run] = sides
 
     def of(self, run: str) -> Evidence:
         """Return the diff coverage of one run."""
-        return evidence(self.base, self.head, self.change, [self._runs[run]])
+        return evidence(self.base, self.head, self.change, {run: self._runs[run]})
 
     def evidence(self) -> Evidence:
         """Return the diff coverage of all runs so far."""
-        return evidence(self.base, self.head, self.change, list(self._runs.values()))
+        return evidence(self.base, self.head, self.change, self._runs)
 
 
 def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Since:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from golden.reach.changed import Change
 from golden.reach.reached import Reached, together
 
+# The lines that a run executed of the base and of the head.
+Sides = tuple[Reached, Reached]
 _NO_END = "no run came to its end"
 
 
@@ -60,12 +61,10 @@ class RunEvidence(_Table):
 
     Attributes:
         name: what it is called.
-        code: the exit status that its verdict asks for.
         known: whether it came far enough for its lines to be known.
     """
 
     name: str
-    code: int
     known: bool
 
 
@@ -106,24 +105,15 @@ class Evidence(_Table):
         return sum(lines.reached for _, lines in self.sides)
 
 
-@dataclass(frozen=True, slots=True)
-class RunReached:
-    """The lines that a run executed of the base and of the head; None of one that came to no end."""
-
-    name: str
-    code: int
-    sides: tuple[Reached, Reached] | None
-
-
-def evidence(base: str, head: str | None, change: Change, runs: Sequence[RunReached]) -> Evidence:
-    """Return the diff coverage of some runs."""
-    known = [run.sides for run in runs if run.sides is not None]
+def evidence(base: str, head: str | None, change: Change, runs: Mapping[str, Sides | None]) -> Evidence:
+    """Return the diff coverage of some runs by name; None for a run that came to no end."""
+    known = [sides for sides in runs.values() if sides is not None]
     old, new = (together(sides[index] for sides in known) for index in (0, 1))
     return Evidence(
         base=base,
         head=head,
         problem=old.problem or new.problem or ("" if known else _NO_END),
-        runs=tuple(RunEvidence(name=r.name, code=r.code, known=r.sides is not None) for r in runs),
+        runs=tuple(RunEvidence(name=name, known=sides is not None) for name, sides in runs.items()),
         before=_lines(change.before, old),
         after=_lines(change.after, new),
     )

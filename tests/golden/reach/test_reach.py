@@ -134,8 +134,8 @@ def test_several_runs_are_told_together(repository: Path, capsys: pytest.Capture
     assert (found.base, found.head, found.problem) == ("HEAD", None, "")
     assert found.after.changed == {"work.py": (3, 4)}
     assert found.after.ran == {"work.py": (4,)}
-    assert [(run.name, run.code, run.known) for run in found.runs] == [
-        *(("fit", 0, True), ("again", 0, True), ("broken", 4, False))
+    assert [(run.name, run.known) for run in found.runs] == [
+        *(("fit", True), ("again", True), ("broken", False))
     ]
 
     wanted = ["-o", "page.html", "-o", "text.md", "-o", "cases.xml"]
@@ -179,8 +179,8 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
 def test_what_one_run_could_not_measure_is_told_of_that_run_alone() -> None:
     change = Change({}, {"work.py": frozenset([1, 3])})
     since = Since("HEAD", None, ("work.py",), change)
-    since.note("blind", 0, (Reached({}), Reached({}, "no means")))
-    since.note("seeing", 0, (Reached({}), Reached({"work.py": frozenset([1])})))
+    since.note("blind", (Reached({}), Reached({}, "no means")))
+    since.note("seeing", (Reached({}), Reached({"work.py": frozenset([1])})))
     assert told(since, "blind") == ["diff coverage: not measured: no means"]
     assert told(since, "seeing")[1:] == ["  did not run in head: work.py:3"]
     assert since.evidence().problem == "no means"
