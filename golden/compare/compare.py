@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from golden.compare.calls import CallChange
@@ -21,12 +21,13 @@ from golden.compare.outcome import (
 from golden.compare.outputs import compare_outputs
 from golden.compare.process import KINDS, Kind, compare_process
 from golden.compare.renamed import renamed
+from golden.compare.steps import first_steps
 from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap
 from golden.trace.moments import Moment
 from golden.trace.place import titles
-from golden.trace.streams import Stream
+from golden.trace.streams import streams
 from golden.trace.trace import Process, Trace
 from golden.trace.unstable import leave_out
 
@@ -83,7 +84,6 @@ def judge(
         masked=tuple(dict.fromkeys([*left.about.masked, *right.about.masked])),
     )
     divergences: list[Divergence] = [*counts]
-    steps_of: dict[Stream, tuple[int, int | None]] = {}
     moment_of: Callable[[Moment], Moment] | None = None
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
@@ -93,12 +93,11 @@ def judge(
         divergences += result.divergences
         # Events are dated by the steps of the first process.
         moment_of = moment_of or result.moment_of
-        steps_of.update(result.steps_of)
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written
     changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
-    envs = env_verdicts(left.events, right.events, steps_of, changes)
+    envs = env_verdicts(left, right, divergences, changes)
     tolerated = account.closed(agreed(left, right))
     if divergences or changes:
         found = different(compared, divergences, changes, envs, tolerated)
@@ -159,26 +158,18 @@ def different(
 
 
 def env_verdicts(
-    left: Sequence[Event],
-    right: Sequence[Event],
-    steps_of: Mapping[Stream, tuple[int, int | None]],
-    changes: Sequence[EventChange],
+    left: Trace, right: Trace, divergences: Sequence[Divergence], changes: Sequence[EventChange]
 ) -> tuple[EnvVerdict, ...]:
     """Return the fate of every environment that has steps or events."""
-    seen = {s.env for s in steps_of if s.env is not None}
-    seen |= {e.env for e in (*left, *right) if e.env is not None}
+    firsts = first_steps(divergences)
+    sides = (left, right)
+    stepped = (
+        stream.env for side in sides for process in side.processes for stream in streams(process).values()
+    )
+    envs = {*stepped, *(event.env for side in sides for event in side.events)}
     verdicts = []
-    for env in sorted(seen):
-        mine = [counts for stream, counts in steps_of.items() if stream.env == env]
-        firsts = [first for _, first in mine if first is not None]
+    for env in sorted(env for env in envs if env is not None):
+        steps = [first for stream, first in firsts.items() if stream.env == env]
         changed = [place for c in changes if c.env == env for place in (c.left, c.right) if place is not None]
-        verdicts.append(
-            EnvVerdict(
-                env=env,
-                steps=sum(total for total, _ in mine),
-                first_step=min(firsts, default=None),
-                events=sum(e.env == env for e in left),
-                first_event=min(changed, default=None),
-            )
-        )
+        verdicts.append(EnvVerdict(env, min(steps, default=None), min(changed, default=None)))
     return tuple(verdicts)

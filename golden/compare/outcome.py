@@ -50,9 +50,7 @@ class EnvVerdict:
     """One environment's fate: its first differing step and event, None where all are equal."""
 
     env: int
-    steps: int
     first_step: int | None
-    events: int
     first_event: int | None
 
     @property

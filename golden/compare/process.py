@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from esper_harness.report.plain import listed
-from golden.compare.align import StepCount
 from golden.compare.calls import compare_calls
 from golden.compare.divergence import Divergence
 from golden.compare.fields import compare_fields
@@ -15,10 +14,9 @@ from golden.compare.living import compare_living
 from golden.compare.outcome import Compared
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.sides import Found, Sides, sides
-from golden.compare.steps import StepDivergence, compare_steps
+from golden.compare.steps import compare_steps
 from golden.compare.tolerance import Account
 from golden.trace.moments import Moment
-from golden.trace.streams import Stream, by_stream
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Process
 
@@ -40,7 +38,6 @@ class ProcessResult:
 
     compared: Compared
     divergences: tuple[Divergence, ...]
-    steps_of: Mapping[Stream, tuple[int, int | None]]
     moment_of: Callable[[Moment], Moment]
 
 
@@ -63,14 +60,4 @@ def compare_process(
         found = kind(both)
         compared += found.compared
         divergences += found.divergences
-    taken = {stream: len(steps) for stream, steps in (by_stream(left) | by_stream(right)).items()}
-    steps_of: dict[Stream, tuple[int, int | None]] = {
-        stream: (count, None) for stream, count in taken.items()
-    }
-    for each in divergences:
-        if isinstance(each, StepDivergence | StepCount):
-            total, first = steps_of[each.stream]
-            if isinstance(each, StepCount):
-                total = max(each.left, each.right)
-            steps_of[each.stream] = (total, each.step if first is None else min(first, each.step))
-    return ProcessResult(compared, tuple(divergences), steps_of, both.aligned.on_the_left)
+    return ProcessResult(compared, tuple(divergences), both.aligned.on_the_left)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from golden.compare.align import StepCount
 from golden.compare.divergence import (
     KIND_TITLES,
     Divergence,
@@ -85,6 +86,15 @@ class StepOrder(Divergence):
     def say(self) -> list[str]:
         sides = f"of {self.left.title} in base, of {self.right.title} in head"
         return [f"order of steps: step {self.number} overall is {sides}"]
+
+
+def first_steps(found: Iterable[Divergence]) -> dict[Stream, int]:
+    """Return the first step that differs of every stream that has one."""
+    firsts: dict[Stream, int] = {}
+    for each in found:
+        if isinstance(each, StepDivergence | StepCount):
+            firsts[each.stream] = min(each.step, firsts.get(each.stream, each.step))
+    return firsts
 
 
 def compare_steps(sides: Sides) -> Found:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from golden.compare import compare
-from golden.compare.align import StepCount
 from golden.compare.divergence import Divergence
 from golden.compare.outcome import Comparison, Different
-from golden.compare.steps import StepDivergence
+from golden.compare.steps import StepDivergence, first_steps
 from golden.trace.errors import ExitCode
 from golden.trace.streams import Stream, by_stream
 from golden.trace.trace import KINDS, Trace
@@ -61,10 +60,7 @@ class RunReport:
             for process in trace.processes:
                 for stream, taken in by_stream(process).items():
                     steps[stream] = max(steps.get(stream, 0), len(taken))
-        firsts: dict[Stream, int] = {}
-        for found in self.divergences:
-            if isinstance(found, StepDivergence | StepCount):
-                firsts[found.stream] = min(found.step, firsts.get(found.stream, found.step))
+        firsts = first_steps(self.divergences)
         order = sorted(steps, key=lambda stream: (stream.env is None, stream.env or 0))
         return [(stream, steps[stream], firsts.get(stream)) for stream in order]
 
