@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Return every TOML file of a folder ``golden/runs`` is a run."""
+    """Collect a TOML file of a folder ``golden/runs`` as a run."""
     if file_path.suffix == ".toml" and file_path.parent.parts[-2:] == ("golden", "runs"):
         collector: pytest.Collector = RunFile.from_parent(parent, path=file_path)
         return collector
@@ -65,7 +65,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _judged(run: Run, name: str | None, recordings: Recordings, root: Path) -> list[str]:
-    """Fail unless a run equals its golden, or has the property called ``name``; what a tolerance let pass."""
+    """Fail unless a run equals its golden, or has the property ``name``; return what a tolerance let pass."""
     from golden.check.verify import Failed, judge_one
     from golden.report.verdicts import render_verdict, tolerances_of
     from golden.trace.errors import ExitCode

@@ -103,7 +103,7 @@ def compare_run(
 
 
 def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str], bool]:
-    """Syncs, races and peak memory of both sides on simulated devices, and whether they differ."""
+    """Return syncs, races and peak memory of both sides on simulated devices, and whether they differ."""
     if not simulated(run.device):
         return [], False
     base, head = read_result(result.left.folder), read_result(result.right.folder)

@@ -263,7 +263,7 @@ def _without(arguments: Sequence[cst.Arg], position: int, source: Source) -> Edi
     leaves=("x = f()\n", "'text'\n", "yield f()\n", "super().__init__()\n"),
 )
 def dropped_call(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Nothing in place of the call; as many lines as before."""
+    """Put nothing in place of the call; as many lines as before."""
     if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
         text = source.text(node)
         if not text.startswith("super()"):
@@ -429,7 +429,7 @@ def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("x = f(y)\n", "a, b = f(c)\n", "def f():\n    global x\n"),
 )
 def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Nothing in place of an assignment to a name that has a value by then."""
+    """Put nothing in place of an assignment to a name that has a value by then."""
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return
     first, last = source.lines(node)
@@ -451,7 +451,7 @@ def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("try:\n    f()\nexcept E:\n    pass\n", "def f():\n    raise NotImplementedError\n"),
 )
 def swallowed(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Nothing in place of what raises; as many lines as before."""
+    """Put nothing in place of what raises; as many lines as before."""
     if isinstance(node, cst.Raise) and not source.text(node).startswith("raise NotImplementedError"):
         first, last = source.lines(node)
         yield source.replace(node, "pass" + "\n" * (last - first))

@@ -16,9 +16,9 @@ from golden.outputs.pickled import Unreadable
 
 _STEP, _GRAPH, _SUMMARY = 2, 4, 5
 _VALUE, _TAG, _SIMPLE, _TENSOR, _METADATA = 1, 1, 2, 8, 9
-# Holds the time at which a session began or ended.
 # In a GraphDef, and in a NodeDef.
 _NODE, _ATTRIBUTE = 1, 5
+# Holds the time at which a session began or ended.
 _SESSION = ("_hparams_/session_start_info", "_hparams_/session_end_info")
 
 

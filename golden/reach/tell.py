@@ -36,7 +36,7 @@ def in_short(found: Evidence) -> list[str]:
 
 
 def missed_lines(found: Evidence) -> Iterator[tuple[str, str]]:
-    """Files, each with the side and the lines of a stretch that did not run, in words."""
+    """Yield files, each with the side and the lines of a stretch that did not run, in words."""
     for name, side in found.sides:
         for path, first, last in side.missed():
             yield path, f"{name} {_stretch(first, last)}"

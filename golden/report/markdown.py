@@ -36,7 +36,7 @@ def render_markdown(
 
 
 def _within(parts: Iterable[str], limit: int, count: int) -> tuple[list[str], int]:
-    """As many of ``count`` parts as fit, and how many don't."""
+    """Return as many of ``count`` parts as fit, and how many don't."""
     kept: list[str] = []
     for part in parts:
         limit -= len(part.encode()) + 1
