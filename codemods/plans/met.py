@@ -23,8 +23,6 @@ from codemods.program.words import having
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = having("iter_modules", "walk_packages")
-# The package that a call walks, if it is written as the path of a package in another: ``a.b.__path__``.
-_WALKED = re.compile(rb"\b(?:iter_modules|walk_packages)\s*\((?:\s*(?:path\s*=\s*)?[\w.]+\.(\w+)\.__path__)?")
 _LISTS = (
     having("glob", "iglob", "iterdir", "listdir", "rglob", "scandir"),
     having("__file__", "__path__"),
@@ -87,14 +85,9 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
     """
     folder = new.parent
     if _WALKS(data):
-        given = _WALKED.findall(data)
-        if given and all(given):
-            if folder.name.encode() in given:
-                return True
-        else:
-            above = file.name == "__init__.py" and file.parent in folder.parents
-            if file.parent == folder or above or folder.name.encode() in data:
-                return True
+        above = file.name == "__init__.py" and file.parent in folder.parents
+        if file.parent == folder or above or folder.name.encode() in data:
+            return True
     beside = file.parent == new.parent and file.name != "setup.py"
     return beside and all(has(data) for has in _LISTS)
 
