@@ -74,8 +74,9 @@ def _images(size: tuple[int, ...]) -> type:
         def __init__(self, root: Any = "", train: bool = True, transform: Any = None, **_: Any) -> None:
             from PIL import Image
 
-            made = np.random.RandomState(int(train)).randint(0, 256, (_IMAGES, *size), dtype=np.uint8)
-            self.images, self.transform = [Image.fromarray(image) for image in made], transform
+            self.data = np.random.RandomState(int(train)).randint(0, 256, (_IMAGES, *size), dtype=np.uint8)
+            self.targets = torch.arange(_IMAGES) % 10
+            self.images, self.transform = [Image.fromarray(image) for image in self.data], transform
 
         def __len__(self) -> int:
             return _IMAGES

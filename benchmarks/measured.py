@@ -52,6 +52,8 @@ class Program:
 
 _TUTORIAL = "yunjey-pytorch-tutorial"
 _TCN = "locuslab-TCN"
+_IGNITE = "pytorch-ignite"
+_STORY = "".join(f"O God, O God! a tale of two lines and of one more that {n} told\n" for n in range(600))
 PROGRAMS = (
     Program(
         "TCN, copying memory",
@@ -98,6 +100,51 @@ PROGRAMS = (
         steps=120,
     ),
     Program("minGPT, addition", "karpathy-minGPT", "projects/adder/adder.py"),
+    Program(
+        "minGPT, characters",
+        "karpathy-minGPT",
+        "projects/chargpt/chargpt.py",
+        ("--data.block_size=32",),
+        steps=8,
+        files={"input.txt": _STORY},
+    ),
+    Program(
+        "DDPG",
+        "sfujim-TD3",
+        "main.py",
+        ("--policy", "DDPG", "--start_timesteps", "60", "--max_timesteps", "200", "--eval_freq", "100"),
+        steps=120,
+    ),
+    Program(
+        "TCN, words",
+        _TCN,
+        "TCN/word_cnn/word_cnn_test.py",
+        ("--epochs", "1", "--levels", "2", "--nhid", "60", "--emsize", "60", "--data", "data/penn"),
+        cpu=("--cuda",),
+        files={f"data/penn/{part}.txt": _STORY for part in ("train", "valid", "test")},
+    ),
+    Program("feedforward network", _TUTORIAL, "tutorials/01-basics/feedforward_neural_network/main.py"),
+    Program(
+        "convolutional network",
+        _TUTORIAL,
+        "tutorials/02-intermediate/convolutional_neural_network/main.py",
+        steps=10,
+    ),
+    Program(
+        "recurrent network",
+        _TUTORIAL,
+        "tutorials/02-intermediate/recurrent_neural_network/main.py",
+        steps=10,
+    ),
+    Program("ignite, MNIST", _IGNITE, "examples/mnist/mnist.py", steps=10),
+    Program(
+        "ignite, DCGAN",
+        _IGNITE,
+        "examples/gan/dcgan.py",
+        ("--dataset", "fake", "--dataroot", "none", "--output-dir", "out"),
+        steps=6,
+    ),
+    Program("ignite, siamese network", _IGNITE, "examples/siamese_network/siamese_network.py", steps=4),
 )
 
 
