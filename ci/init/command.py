@@ -23,6 +23,7 @@ from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Report
 from codemods.plans import WriteError, write_all
 from codemods.program import SourceError, python_files
+from esper_harness.options import no_such_option
 from golden.check.fixtures import FOLDER
 from golden.record.files import RUNS_FOLDER
 
@@ -240,6 +241,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Ended as error:
         click.echo(f"golden-gate init: interrupted ({error})", err=True)
         return error.code
+    except click.NoSuchOption as error:
+        message = no_such_option(error)
     except click.ClickException as error:
         message = error.format_message()
     except (ConfigError, SourceError, WriteError) as error:

@@ -291,10 +291,15 @@ def test_usage_error_is_unusable_input(project: Project) -> None:
     assert "Missing argument" in result.err
 
 
-def test_an_option_that_there_is_not_names_the_nearest(project: Project) -> None:
-    told = refused(project, 2, "mutate", "--mutant", "3")
-    assert told.startswith("golden: No such option")
-    assert "--mutants" in told
+@pytest.mark.parametrize(
+    ("former", "message"),
+    [
+        (["mutate", "--mistakes", "3"], "--mistakes is gone: it is called --mutants"),
+        (["ab", "--no-diff-coverage"], "--no-diff-coverage is gone: diff coverage is part of --base"),
+    ],
+)
+def test_former_names_of_commands_and_options(project: Project, former: list[str], message: str) -> None:
+    assert refused(project, 2, *former) == f"golden: {message}"
 
 
 def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
