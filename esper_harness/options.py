@@ -13,6 +13,7 @@ GONE = {
     "--annotations": "captures get the annotations that the program states",
     "--box": "it is called --cell",
     "--cache-dir": "nothing is cached; leave it out",
+    "--captures": "captures are keyword-only parameters; leave it out",
     "--dense": "`golden ab --localize` records every tensor of the steps around a divergence",
     "--diff-coverage": "it is part of --base",
     "--html": "write -o FILE.html",
