@@ -94,9 +94,9 @@ def test_quiet(tmp_path: Path, extract: Command) -> None:
 
 
 def test_an_unknown_option_is_told_in_one_line(extract: Command) -> None:
-    ran = extract("program.py", "--captures", "context")
+    ran = extract("program.py", "--captured", "context")
     assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "No such option '--captures'" in ran.err
+    assert "No such option '--captured'" in ran.err
 
 
 def test_a_named_helper_leaves_the_others_alone(tmp_path: Path, extract: Command) -> None:
