@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from esper_harness.report.plain import many, visible
+from esper_harness.report.plain import columns, many, visible
 from golden.check import Failed, doctor, refuse_under_ci, unused, update
 from golden.check.notes import notes
 from golden.check.progress import progress
@@ -34,13 +31,10 @@ def list_command(root: Path | None) -> int:
     """The runs of this repository, and what each costs."""
     root = root or find_root(Path.cwd())
     runs = find_runs((), root)
-    table = Table(box=None)
-    for column in ("run", "profile", "device", "budget", "what"):
-        table.add_column(column)
-    for run in runs:
-        table.add_row(run.name, run.profile, run.device, f"{run.budget:g} s", Text(visible(run.description)))
-    Console().print(table)
-    Console().print(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
+    rows = [("run", "profile", "device", "budget", "what")]
+    rows += [(r.name, r.profile, r.device, f"{r.budget:g} s", visible(r.description)) for r in runs]
+    click.echo("\n".join(columns(rows)))
+    click.echo(f"{len(runs)} runs, {sum(run.budget for run in runs):g} s on two CPU cores")
     return ExitCode.IDENTICAL
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from golden.trace.trace import Trace
 
 # Those that divide by a square root, which MKL's vector functions round by the vendor of the CPU.
-_FUSED_HELPS = ("Adam", "AdamW", "Adagrad")
-_NOTHING_HELPS = ("RMSprop", "Adadelta", "NAdam", "RAdam")
+_OTHERWISE = {
+    ("Adam", "AdamW", "Adagrad"): " without fused=True",
+    ("RMSprop", "Adadelta", "NAdam", "RAdam"): ", which has no fused version,",
+}
 
 
 def notes(trace: Trace) -> list[str]:
@@ -43,14 +45,9 @@ def _rounding(trace: Trace) -> list[str]:
         for step in process.steps
         if step.settings.get("group 0 fused") != "True"
     }
-    found = [
-        f"{name} without fused=True takes square roots that round otherwise on a CPU of another vendor, "
-        "whatever the profile: its parameters then differ there"
-        for name in sorted(unfused.intersection(_FUSED_HELPS))
+    return [
+        f"{name}{how} takes square roots that round otherwise on a CPU of another vendor, whatever the "
+        "profile: its parameters then differ there"
+        for names, how in _OTHERWISE.items()
+        for name in sorted(unfused.intersection(names))
     ]
-    found += [
-        f"{name} takes square roots that round otherwise on a CPU of another vendor, whatever the profile, "
-        "and has no fused version: its parameters then differ there"
-        for name in sorted(unfused.intersection(_NOTHING_HELPS))
-    ]
-    return found
