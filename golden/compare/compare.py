@@ -88,11 +88,11 @@ def judge(
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in _paired(left.processes, right.processes):
-        result = compare_process(a, b, agreed(left, right), account, kinds)
-        compared += result.compared
-        divergences += result.divergences
+        found, on_the_left = compare_process(a, b, agreed(left, right), account, kinds)
+        compared += found.compared
+        divergences += found.divergences
         # Events are dated by the steps of the first process.
-        moment_of = moment_of or result.moment_of
+        moment_of = moment_of or on_the_left
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written
@@ -100,11 +100,9 @@ def judge(
     envs = env_verdicts(left, right, divergences, changes)
     tolerated = account.closed(agreed(left, right))
     if divergences or changes:
-        found = different(compared, divergences, changes, envs, tolerated)
+        verdict = different(compared, divergences, changes, envs, tolerated)
         unequal = gap(left.about.fingerprint, right.about.fingerprint)
-        if unequal:
-            return other_machine(unequal, found)
-        return found
+        return other_machine(unequal, verdict) if unequal else verdict
     return Identical(compared, envs, tolerated)
 
 

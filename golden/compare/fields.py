@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from esper_harness.report.plain import listed, many
-from golden.compare.divergence import END, SHOWN, Divergence, number_of, unequal
+from esper_harness.report.plain import listed
+from golden.compare.divergence import END, Divergence, number_of, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.held import settings
@@ -16,7 +16,6 @@ from golden.trace.kinds import RANDOM_STATE
 from golden.trace.streams import of_process
 from golden.trace.trace import Kinds
 
-_HEAD = 3
 _DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")
 
 
@@ -41,11 +40,9 @@ class FieldChange(Divergence):
         return self.process, (number_of(self.number), END)
 
     def say(self) -> list[str]:
-        more = f" and {many(len(self.fields) - _HEAD, 'other')}" if len(self.fields) > _HEAD else ""
         head = f"{self.what}{of_process(self.process)} {self.where}" if self.where else self.what
-        lines = [f"{head}: {', '.join(self.fields[:_HEAD])}{more}".removesuffix(": ")]
-        lines += self.fields[_HEAD:SHOWN]
-        return [*lines, f"last identical: {self.before}"] if self.where else lines
+        line = f"{head}: {', '.join(self.fields)}".removesuffix(": ")
+        return [line, f"last identical: {self.before}"] if self.where else [line]
 
     @property
     def kind_title(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from esper_harness.report.plain import listed
 from golden.compare.calls import compare_calls
@@ -32,23 +31,17 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
-    """The differences of one process; ``moment_of`` dates the right side by the left one's."""
-
-    compared: Compared
-    divergences: tuple[Divergence, ...]
-    moment_of: Callable[[Moment], Moment]
-
-
 def compare_process(
     left: Process,
     right: Process,
     tolerances: Sequence[Tolerance] = (),
     account: Account | None = None,
     kinds: Sequence[Kind] = KINDS,
-) -> ProcessResult:
-    """Compare kinds of one process on both sides; ``tolerances`` are of the final state."""
+) -> tuple[Found, Callable[[Moment], Moment]]:
+    """Compare kinds of one process on both sides; ``tolerances`` are of the final state.
+
+    Also return what dates the right side by the steps of the left one.
+    """
     both = sides(left, right, tolerances, account)
     unread = list(dict.fromkeys([*left.unread, *right.unread]))
     compared = Compared(
@@ -60,4 +53,4 @@ def compare_process(
         found = kind(both)
         compared += found.compared
         divergences += found.divergences
-    return ProcessResult(compared, tuple(divergences), both.aligned.on_the_left)
+    return Found(divergences, compared), both.aligned.on_the_left

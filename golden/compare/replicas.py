@@ -26,9 +26,8 @@ def compare_replicas(trace: Trace) -> Comparison:
     compared = Compared()
     found: list[Divergence] = []
     for other in others:
-        result = compare_process(
-            _parameters(first, other.name), _parameters(other, other.name), kinds=(compare_steps,)
-        )
+        sides = _parameters(first, other.name), _parameters(other, other.name)
+        result, _ = compare_process(*sides, kinds=(compare_steps,))
         compared += result.compared
         found += result.divergences
         call = other_sequence(first, other)
