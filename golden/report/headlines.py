@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from golden.check.results import Result
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
 from golden.report.build import RunReport
-from golden.report.text import (
-    WITHIN_TOLERANCE,
-    amounts,
-    describe,
-    gaps,
-    placed,
-    tolerance_lines,
-    verdict_word,
-)
+from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, placed, verdict_word
 from golden.trace.errors import ExitCode
 
 _WORDS = {
@@ -56,14 +48,8 @@ def told_line(report: RunReport | Result) -> str:
 def verdict_line(run: str, found: Comparison) -> str:
     """Return a comparison in one line."""
     match found:
-        case Identical(compared=compared, tolerated=tolerated):
-            return "; ".join(
-                [
-                    f"{run}: {verdict_word(found)} ({amounts(compared)})",
-                    *tolerance_lines(tolerated),
-                    *gaps(compared),
-                ]
-            )
+        case Identical():
+            return "; ".join(equal_lines(f"{run}: {verdict_word(found)}", found))
         case NotComparable(reason=reason):
             return f"{run}: not comparable: {reason}"
         case Different(first=divergence):

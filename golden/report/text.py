@@ -72,6 +72,12 @@ def verdict_word(found: Identical) -> str:
     return WITHIN_TOLERANCE if found.tolerated else "identical"
 
 
+def equal_lines(head: str, found: Identical, note: str = "") -> list[str]:
+    """Say how much was compared without a difference, what passed by tolerance, and what was not compared."""
+    amount = f"{head} ({amounts(found.compared)}){note}"
+    return [amount, *tolerance_lines(found.tolerated), *gaps(found.compared)]
+
+
 def tolerance_lines(tolerated: Sequence[Tolerated]) -> list[str]:
     """Say what passed by tolerance only: which numbers, how far apart, and why that is no error."""
     return [visible(_tolerated(one), _LINE) for one in tolerated]

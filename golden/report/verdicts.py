@@ -11,7 +11,7 @@ from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
-from golden.report.text import amounts, gaps, render, tolerance_lines, verdict_word
+from golden.report.text import equal_lines, render, tolerance_lines, verdict_word
 from golden.trace.kinds import OPERATIONS_AT_MOST
 from golden.trace.streams import of_process
 
@@ -21,8 +21,7 @@ def render_verdict(verdict: Verdict) -> str:
     match verdict:
         case Judged(run=run, comparison=Identical() as found):
             elsewhere = f"; the golden is of another machine ({verdict.golden})" if verdict.elsewhere else ""
-            head = f"{run}: {verdict_word(found)} ({amounts(found.compared)}){elsewhere}"
-            return "\n".join([head, *tolerance_lines(found.tolerated), *gaps(found.compared)])
+            return "\n".join(equal_lines(f"{run}: {verdict_word(found)}", found, elsewhere))
         case Judged(run=run, comparison=comparison):
             text = render(comparison, left="golden", right="this run")
             if isinstance(comparison, Different):
@@ -51,9 +50,8 @@ def tolerances_of(verdict: Verdict) -> list[str]:
 def _agreement(verdict: Property, agreement: Agreement) -> str:
     place = f"{verdict.run}, {verdict.name}"
     match agreement.comparison:
-        case Identical(compared=compared, tolerated=tolerated):
-            head = f"{place}: holds for {agreement.right} ({amounts(compared)})"
-            return "\n".join([head, *tolerance_lines(tolerated), *gaps(compared)])
+        case Identical() as found:
+            return "\n".join(equal_lines(f"{place}: holds for {agreement.right}", found))
         case NotComparable(reason=reason):
             return f"{place}: not comparable for {agreement.right}: {reason}"
         case Different():
