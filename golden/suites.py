@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from golden.check import Judged, Property, Verdict, verify
+from golden.check import verify
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between
-from golden.compare import NotComparable
+from golden.compare.outcome import by_tolerance
 from golden.given import ProgramCommand, given, keep_line
 from golden.options import (
     data_option,
@@ -29,7 +29,8 @@ from golden.reach.tell import tell
 from golden.record import Run, find_root, find_runs
 from golden.record.git import uncommitted, worktree
 from golden.report import render_verdict
-from golden.report.text import gaps
+from golden.report.text import not_compared
+from golden.report.verdicts import comparisons
 from golden.trace.errors import ExitCode, NothingComparable, UnusableInput, worst
 from golden.versions import Versions, compare_run
 
@@ -61,6 +62,7 @@ def verify_command(
     results = []
     for run, verdicts in zip(runs, found, strict=True):
         text = "\n".join(map(render_verdict, verdicts))
+        judged = [comparison for verdict in verdicts for comparison in comparisons(verdict)]
         click.echo(text)
         right = run.name if out and (out / run.name / "trace.json").exists() else None
         results.append(
@@ -68,11 +70,11 @@ def verify_command(
                 run=run.name,
                 code=ExitCode(worst([verdict.code for verdict in verdicts])),
                 text=text,
-                tolerated=any(v.tolerated for v in verdicts if isinstance(v, Judged | Property)),
+                tolerated=any(map(by_tolerance, judged)),
                 seconds=sum(verdict.seconds for verdict in verdicts),
                 budget=run.budget,
                 right=right,
-                not_compared=tuple(line for verdict in verdicts for line in _left_out(verdict)),
+                not_compared=tuple(dict.fromkeys(line for found in judged for line in not_compared(found))),
             )
         )
     return _finish("verify", suite, part, results, out, None)
@@ -151,12 +153,6 @@ def ab_command(
     if program:
         click.echo(keep_line(data))
     return code
-
-
-def _left_out(verdict: Verdict) -> list[str]:
-    """Return the lines of a verdict that name what was not compared."""
-    found = verdict.comparison if isinstance(verdict, Judged) else None
-    return [] if found is None or isinstance(found, NotComparable) else gaps(found.compared)
 
 
 def _tell_all(since: Since | None) -> Evidence | None:

@@ -16,14 +16,14 @@ from golden.check.notes import unmatched
 from golden.check.progress import progress
 from golden.check.results import Result
 from golden.check.since import Since
-from golden.compare import Different, NotComparable
+from golden.compare import Different
 from golden.compare.outcome import by_tolerance
 from golden.reach.tell import tell
 from golden.record import Run
 from golden.record.git import share
 from golden.report import closely, render, render_localized
 from golden.report.pairs import LOCALIZED
-from golden.report.text import describe, gaps
+from golden.report.text import describe, not_compared
 from golden.simulated.child import simulated
 from golden.simulated.result import compare as compare_results
 from golden.simulated.result import read_result
@@ -61,7 +61,7 @@ def compare_run(
 ) -> Result:
     """Compare one run of two versions, and say what came of it; an error is one of this run only."""
     begun = time.monotonic()
-    left_out: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     place, since = folder / run.name, versions.since
     try:
         left, right = versions.sides(run)
@@ -69,8 +69,7 @@ def compare_run(
         files = since.files if since is not None else ()
         result = ab(left, right, out=place, data=given, workers=workers, notify=progress.say, reach=files)
         code, tolerated = result.comparison.code, by_tolerance(result.comparison)
-        if not isinstance(result.comparison, NotComparable):
-            left_out = tuple(gaps(result.comparison.compared))
+        without = not_compared(result.comparison)
         if since is not None:
             since.note(run.name, result.reached)
         devices, changed = _devices(run, result, versions)
@@ -97,7 +96,7 @@ def compare_run(
         tolerated=tolerated,
         seconds=time.monotonic() - begun,
         budget=3 * run.budget,
-        not_compared=left_out,
+        not_compared=without,
         **(traces if kept else {}),
     )
 

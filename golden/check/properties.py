@@ -9,7 +9,6 @@ from pathlib import Path
 
 from golden.check.ab import Notify, quiet
 from golden.compare import Comparison
-from golden.compare.outcome import by_tolerance
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import compare_within
 from golden.record import Run, record_run
@@ -78,11 +77,6 @@ class Property:
     def code(self) -> ExitCode:
         """The exit status that it asks for: that of its worst comparison."""
         return max((a.comparison.code for a in self.agreements), key=_severity)
-
-    @property
-    def tolerated(self) -> bool:
-        """True if a comparison passed by a tolerance only."""
-        return any(by_tolerance(agreement.comparison) for agreement in self.agreements)
 
 
 _SEVERITY = (ExitCode.IDENTICAL, ExitCode.NOTHING_COMPARABLE, ExitCode.DIFFERENT)

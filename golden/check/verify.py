@@ -29,7 +29,6 @@ from golden.check.properties import Property, Recordings, judge_property
 from golden.check.shard import keep_durations
 from golden.compare import Comparison, Different, Identical, NotComparable, compare
 from golden.compare.compare import judge
-from golden.compare.outcome import by_tolerance
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.gap import gap
@@ -53,11 +52,6 @@ class Judged:
     def code(self) -> ExitCode:
         """The exit status that it asks for."""
         return self.comparison.code
-
-    @property
-    def tolerated(self) -> bool:
-        """True if it passed by a tolerance only."""
-        return by_tolerance(self.comparison)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,11 @@ def gaps(compared: Compared) -> list[str]:
     return [visible(line, _LINE) for line in lines]
 
 
+def not_compared(found: Comparison) -> tuple[str, ...]:
+    """Say the same of a comparison; nothing of one that came to no judgement."""
+    return () if isinstance(found, NotComparable) else tuple(gaps(found.compared))
+
+
 def size_text(count: int) -> str:
     """Return an amount of bytes with its unit."""
     size = float(count)

@@ -8,7 +8,7 @@ from esper_harness.report.plain import visible
 from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
-from golden.compare import Different, Identical, NotComparable
+from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.text import equal_lines, render, tolerance_lines, verdict_word
@@ -35,16 +35,20 @@ def render_verdict(verdict: Verdict) -> str:
             return f"{run}: failed: {visible(message, 4000)}"
 
 
-def tolerances_of(verdict: Verdict) -> list[str]:
-    """Say what passed by a tolerance only."""
+def comparisons(verdict: Verdict) -> list[Comparison]:
+    """Return the comparisons that a verdict was made by."""
     match verdict:
         case Judged(comparison=comparison):
-            found = [comparison]
+            return [comparison]
         case Property(agreements=agreements):
-            found = [agreement.comparison for agreement in agreements]
-        case _:
-            found = []
-    return [line for each in found if isinstance(each, Identical) for line in tolerance_lines(each.tolerated)]
+            return [agreement.comparison for agreement in agreements]
+    return []
+
+
+def tolerances_of(verdict: Verdict) -> list[str]:
+    """Say what passed by a tolerance only."""
+    equal = (found for found in comparisons(verdict) if isinstance(found, Identical))
+    return [line for found in equal for line in tolerance_lines(found.tolerated)]
 
 
 def _agreement(verdict: Property, agreement: Agreement) -> str:

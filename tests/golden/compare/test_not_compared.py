@@ -46,6 +46,18 @@ def test_every_gap_is_named_everywhere(project: Project, tmp_path: Path) -> None
         assert BESIDE in text
 
 
+def test_what_a_property_leaves_out_is_among_the_results(project: Project) -> None:
+    """There is no golden: the property alone judges something."""
+    same = '[variants.again]\n[same.repeats]\nsays = "it repeats"\nvariants = ["again"]\nwhat = ["events"]\n'
+    project.plain(WRITES, PLAIN_RUN + '\n[outputs]\nignore = ["*.png"]\n\n' + same)
+    out = project.root / "out"
+    result = project.golden("verify", "train", "--root", project.root, "-o", out)
+    assert (result.code, "train, repeats: holds for train.again" in result.out) == (4, True), result
+    assert MASKED in result.out.splitlines()
+    [found] = json.loads((out / "results.json").read_text())["results"]
+    assert found["not_compared"][0] == MASKED
+
+
 def test_a_file_that_is_only_touched_is_the_programs_own(project: Project) -> None:
     project.plain("os.utime('train.py')")
     assert project.golden("doctor", "train", "--root", project.root).code == 0
