@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import click
 
 from codemods.program.source import Unusable, no_collection
-from esper_harness.options import no_such_option
 
 if TYPE_CHECKING:
     from codemods.rewrites.refusals import Rule
@@ -35,6 +34,8 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
     except click.NoSuchOption as error:
+        from esper_harness.options import no_such_option
+
         click.echo(f"{name}: {no_such_option(error)}", err=True)
         return 2
     except (click.ClickException, Unusable) as error:
