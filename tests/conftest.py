@@ -17,6 +17,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     # The same tests on a desk and in CI: one that is about CI sets it itself.
     os.environ["CI"] = ""
+    for who in ("AUTHOR", "COMMITTER"):
+        os.environ |= {f"GIT_{who}_NAME": "somebody", f"GIT_{who}_EMAIL": "somebody@example.invalid"}
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if QUICK_START not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), QUICK_START])

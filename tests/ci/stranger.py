@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.trees import commit
+from tests.trees import write as write_files
+
 FILES = {
     "pyproject.toml": """\
 [tool.gate]
@@ -49,6 +52,9 @@ def emit(file, **event):
     "app/train.py": """\
 import argparse
 from pathlib import Path
+
+from tests.trees import commit
+from tests.trees import write as write_files
 
 import torch
 
@@ -148,10 +154,7 @@ files = "log.jsonl"
 
 def make(root: Path) -> Path:
     """Write the repository, carry out its plan, record its golden, commit it."""
-    for name, text in FILES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(root, FILES)
     environment = {**os.environ, "CI": ""}
     for module, *arguments in (
         ("codemods.extract", "--plan", "plans/split.toml", "--root", ".", "--write"),
@@ -160,20 +163,8 @@ def make(root: Path) -> Path:
         command = [sys.executable, "-m", module, *arguments]
         subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
     (root / ".gitignore").write_text("__pycache__/\n")
-    git(root, "init", "-q")
-    commit(root, "start")
+    commit(root)
     return root
-
-
-def commit(root: Path, message: str) -> None:
-    """Commit everything."""
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", message)
-
-
-def git(root: Path, *arguments: str) -> None:
-    """Run git as somebody."""
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments], cwd=root, check=True)
 
 
 def change(root: Path, file: str, before: str, after: str) -> None:
@@ -190,12 +181,7 @@ Way = Callable[[Path], object]
 
 def write(file: str, text: str) -> Way:
     """Write a file."""
-
-    def way(root: Path) -> None:
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        (root / file).write_text(text)
-
-    return way
+    return lambda root: write_files(root, {file: text})
 
 
 def append(file: str, text: str) -> Way:

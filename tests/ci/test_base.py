@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import change, commit, git
+from tests.ci.stranger import change
+from tests.trees import commit, git, write
 
 pytestmark = pytest.mark.slow
 
@@ -41,20 +42,9 @@ ENVS = "def evaluate(envs):\n    return [env.loss().item() for env in envs]\n"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project below the top of its repository, whose data git ignores."""
     top = tmp_path_factory.mktemp("kept") / "top"
-    root = top / "project"
-    for name, text in {
-        "pyproject.toml": GATE,
-        "fit.py": SCRIPT,
-        "envs.py": ENVS,
-        "golden/runs/fit.toml": RUN,
-        "data/rate.txt": "0.1",
-        ".gitignore": "data/\n",
-    }.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git(top, "init", "-q")
-    commit(top, "start")
+    files = {"pyproject.toml": GATE, "fit.py": SCRIPT, "envs.py": ENVS, "golden/runs/fit.toml": RUN}
+    write(top / "project", {**files, "data/rate.txt": "0.1", ".gitignore": "data/\n"})
+    commit(top)
     return top
 
 
@@ -130,10 +120,7 @@ def test_the_hot_path_needs_no_submodules_and_a_run_does(
     top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library = top.parent / "library"
-    library.mkdir()
-    (library / "values.py").write_text("STEPS = 3\n")
-    git(library, "init", "-q")
-    commit(library, "values")
+    commit(write(library, {"values.py": "STEPS = 3\n"}))
     git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "project/library")
     commit(top, "with a submodule")
     shutil.rmtree(library)  # as where a token for it is missing

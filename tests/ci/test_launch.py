@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ci.gate import main
+from tests.trees import write
 
 PROJECT = """\
 [tool.gate]
@@ -39,19 +40,15 @@ FILES = {
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
+    return write(tmp_path, FILES)
 
 
 def test_a_module_of_the_repository_stands_in_for_none_of_a_tool(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packages = ("_pytest/__init__.py", "importlinter/__init__.py")
-    for module in ("pytest.py", *packages, "click.py", "json.py", "sitecustomize.py"):
-        (repository / module).parent.mkdir(exist_ok=True)
-        (repository / module).write_text(FAKE)
+    modules = ("pytest.py", *packages, "click.py", "json.py", "sitecustomize.py")
+    write(repository, dict.fromkeys(modules, FAKE))
     assert main(["--root", str(repository)]) == 1
     printed = capsys.readouterr().out
     assert "apart BROKEN" in printed

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import change, commit, git
+from tests.ci.stranger import change
+from tests.trees import commit, write
 
 TRAIN = """\
 import sys
@@ -38,16 +39,13 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_new_sync_in_a_loop_over_envs_fails_and_a_move_passes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, text in {
+    files = {
         "pyproject.toml": '[tool.gate]\nsyncs = ["envs"]\n',
         "train.py": TRAIN,
         "steps.py": STEPS,
         "golden/runs/envs.toml": 'command = ["python", "train.py", "{device}"]\nbudget = 5\n',
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    git(tmp_path, "init", "-q")
-    commit(tmp_path, "start")
+    }
+    commit(write(tmp_path, files))
     gate = ["--root", str(tmp_path), "--base", "HEAD", "--only", "syncs"]
     (tmp_path / "train.py").write_text(
         TRAIN.replace("from steps import train_env", STEPS).replace("lr=0.1", "lr=0.2")

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.ci.stranger import change, commit, git
+from tests.ci.stranger import change
+from tests.trees import commit, git
 
 pytestmark = pytest.mark.slow
 

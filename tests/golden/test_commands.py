@@ -9,6 +9,7 @@ import pytest
 
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
+from tests.trees import commit
 
 
 def test_list_names_every_run_and_its_budget(project: Project) -> None:
@@ -32,17 +33,9 @@ def test_doctor_of_a_run_that_is_not(project: Project) -> None:
     assert "step 1 of env 0, Sequential (step 3 overall, SGD): gradient 0.weight" in result.out
 
 
-def git(root: Path, *argv: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *argv], cwd=root, check=True, capture_output=True
-    )
-
-
 @pytest.mark.slow
 def test_ab_between_git_versions(project: Project) -> None:
-    git(project.root, "init", "-q")
-    git(project.root, "add", ".")
-    git(project.root, "commit", "-qm", "before")
+    commit(project.root)
     common = ("ab", "train", "--root", project.root)
 
     project.edit("AFTER EVENT", "pass")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import Way, append, change, commit, project, swap, write
+from tests.ci.stranger import Way, append, change, project, swap, write
+from tests.trees import commit
 
 pytestmark = pytest.mark.xdist_group("stranger")
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from ci.changes import weakened
-from tests.ci.stranger import Way, append, commit, git, project, swap, write
+from tests.ci.stranger import Way, append, project, swap, write
+from tests.trees import commit
+from tests.trees import write as write_files
 
 
 def plan(source: str, name: str) -> str:
@@ -122,12 +124,8 @@ FINDING = '[[finding]]\ncode = "HP001"\ntext = "x.item()"\npath = "a.py"\nfuncti
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("ways") / "base"
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    git(root, "init", "-q")
-    commit(root, "start")
+    root = write_files(tmp_path_factory.mktemp("ways") / "base", FILES)
+    commit(root)
     return root
 
 

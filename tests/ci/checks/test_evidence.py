@@ -2,13 +2,13 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from ci.gate import main
 from codemods.review.cli import main as review
+from tests.trees import commit, write
 
 BEFORE = """\
 def train(model, data, rate):
@@ -35,16 +35,10 @@ CONFIG = '[tool.gate.evidence]\npaths = ["app"]\naccepted = "accepted.toml"\n'
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
     monkeypatch.chdir(tmp_path)
-    root = tmp_path / "repository"
-    (root / "app").mkdir(parents=True)
-    (root / "app" / "train.py").write_text(BEFORE)
-    (root / "pyproject.toml").write_text(CONFIG)
-    (root / "README.md").write_text("before\n")
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
-        subprocess.run(["git", *arguments], cwd=root, check=True)
+    files = {"app/train.py": BEFORE, "pyproject.toml": CONFIG, "README.md": "before\n"}
+    root = write(tmp_path / "repository", files)
+    commit(root)
     return root
 
 
@@ -83,8 +77,7 @@ def test_what_was_accepted_passes_and_stays_known(
     accept(repository, "the model does it")
     assert gate(repository) == 0
     assert "1 places accepted" in " ".join(capsys.readouterr().out.split())
-    subprocess.run(["git", "add", "."], cwd=repository, check=True)
-    subprocess.run(["git", "commit", "-qm", "after"], cwd=repository, check=True)
+    commit(repository)
     assert gate(repository) == 0
     (repository / "app" / "train.py").write_text(LIFTED)
     assert gate(repository) == 1
@@ -137,13 +130,9 @@ pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end"}) + 
 @pytest.fixture
 def with_run(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TIMES", str(repository.parent / "times"))
-    (repository / "app" / "main.py").write_text(MAIN)
-    (repository / "golden" / "runs").mkdir(parents=True)
-    (repository / "golden" / "runs" / "fit.toml").write_text(RUN)
     config = '[tool.gate]\nruns = ["fit"]\n[tool.gate.evidence]\npaths = ["app"]\nruns = ["fit"]\n'
-    (repository / "pyproject.toml").write_text(config)
-    subprocess.run(["git", "add", "."], cwd=repository, check=True)
-    subprocess.run(["git", "commit", "-qm", "a run"], cwd=repository, check=True)
+    write(repository, {"app/main.py": MAIN, "golden/runs/fit.toml": RUN, "pyproject.toml": config})
+    commit(repository)
     return repository
 
 

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from ci.gate import main
-from tests.ci.stranger import change, commit
+from tests.ci.stranger import change
+from tests.trees import commit
 
 pytestmark = pytest.mark.xdist_group("stranger")
 

@@ -1,11 +1,11 @@
 """The check of how much the golden runs would notice of a change."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from ci.gate import main
+from tests.trees import commit, write
 
 pytestmark = pytest.mark.slow
 
@@ -38,16 +38,10 @@ CONFIG = '[tool.gate.power]\nruns = ["fit"]\nat_least = 0.9\n'
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
-    root = tmp_path / "repository"
-    (root / "golden" / "runs").mkdir(parents=True)
-    (root / "golden" / "runs" / "fit.toml").write_text(RUN)
-    (root / "main.py").write_text(BEFORE)
-    (root / "pyproject.toml").write_text(CONFIG)
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
-        subprocess.run(["git", *arguments], cwd=root, check=True)
+def repository(tmp_path: Path) -> Path:
+    files = {"golden/runs/fit.toml": RUN, "main.py": BEFORE, "pyproject.toml": CONFIG}
+    root = write(tmp_path / "repository", files)
+    commit(root)
     return root
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from ci.__main__ import main as golden_gate
-from tests.ci.stranger import change, commit, git
+from tests import trees
+from tests.ci.stranger import change
+from tests.trees import commit, git
 
 pytestmark = pytest.mark.slow
 
@@ -23,12 +25,7 @@ def load(name: str) -> dict[str, dict[str, str]]:
 
 def write(name: str, root: Path) -> Path:
     foreign = load(name)
-    for file, text in {**foreign["files"], **foreign["ignored"]}.items():
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git(root, "init", "-q")
-    commit(root, "as it was")
+    commit(trees.write(root, {**foreign["files"], **foreign["ignored"]}))
     return root
 
 

@@ -15,7 +15,8 @@ from ci.config import load_config
 from ci.init import main, trial
 from codemods.hotpath.cli import main as hotpath
 from golden.record import load_run
-from tests.ci.stranger import git
+from tests import trees
+from tests.trees import git
 
 LOOP = """\
 import argparse
@@ -63,32 +64,22 @@ def repository(tmp_path: Path) -> Path:
 
 
 def make(folder: Path) -> Path:
-    root = folder / "repository"
-    for name, text in {
+    files = {
         "src/app/__init__.py": "",
         "src/app/loop.py": LOOP,
         "src/app/train.py": SCRIPT,
         "src/app/serve.py": "if __name__ == '__main__':\n    print('no training here')\n",
         "tests/test_app.py": "if __name__ == '__main__':\n    loss.backward(); optimizer.step()\n",
         "pyproject.toml": "[project]\nname = 'app'\nversion = '1'\n[tool.importlinter]\nroot_package = 'app'",
-    }.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
-def files(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
     }
+    return trees.write(folder / "repository", files)
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
     """A repository after init, and its files before."""
     root = make(tmp_path_factory.mktemp("guarded"))
-    before = files(root)
+    before = trees.read(root)
     assert golden_gate(["--root", str(root), "init"]) == 0
     return root, before
 
@@ -97,7 +88,7 @@ def test_it_writes_a_configuration_a_run_its_golden_and_a_baseline_and_nothing_e
     guarded: tuple[Path, dict[str, bytes]],
 ) -> None:
     repository, before = guarded
-    after = {name: text for name, text in files(repository).items() if "__pycache__" not in name}
+    after = trees.read(repository)
     new = {name for name in after.keys() - before.keys() if not name.startswith("golden/fixtures/")}
     assert new == {"golden/runs/train.toml", "hotpath-baseline.toml"}
     assert "golden/fixtures/train/common.json" in after
@@ -133,9 +124,9 @@ def test_the_hot_path_command_reads_and_updates_the_baseline_of_the_gate(
 
 
 def test_a_dry_run_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = files(repository)
+    before = trees.read(repository)
     assert main(["--root", str(repository), "--dry-run"]) == 0
-    assert files(repository) == before
+    assert trees.read(repository) == before
     printed = capsys.readouterr().out
     assert "[tool.gate]" in printed
     assert "[project]" not in printed
@@ -151,12 +142,11 @@ def test_a_dry_run_writes_nothing(repository: Path, capsys: pytest.CaptureFixtur
 def test_a_file_that_is_there_is_not_overwritten(
     file: str, named: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (repository / file).parent.mkdir(parents=True, exist_ok=True)
-    (repository / file).write_text("version = 1\n")
-    before = files(repository)
+    trees.write(repository, {file: "version = 1\n"})
+    before = trees.read(repository)
     assert main(["--root", str(repository)]) == 2
     assert f"{named} is there already" in capsys.readouterr().err
-    assert files(repository) == before
+    assert trees.read(repository) == before
 
 
 @pytest.mark.parametrize(
@@ -198,9 +188,7 @@ GUARD = "if __name__ == '__main__':\n    pass\n"
 
 
 def written(root: Path, **files: str) -> Path:
-    for name, text in files.items():
-        (root / f"{name}.py").write_text(text)
-    return root
+    return trees.write(root, {f"{name}.py": text for name, text in files.items()})
 
 
 def test_the_script_that_holds_the_training_is_meant_whatever_the_alphabet_says(
@@ -233,13 +221,13 @@ def test_a_run_that_fails_names_the_reason_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written(tmp_path, train="import nothing_of_that_name\n" + TRAINS + STEP.format(steps=2))
-    before = files(tmp_path)
+    before = trees.read(tmp_path)
     assert main(["--root", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
     why = "exit status 1: ModuleNotFoundError: No module named 'nothing_of_that_name'"
     assert f"the run does not work: {why}" in printed
     assert printed.endswith("nothing is written; give --args TEXT or --entry FILE\n")
-    assert files(tmp_path) == before
+    assert trees.read(tmp_path) == before
 
 
 @pytest.mark.slow
@@ -307,16 +295,8 @@ def test_data_that_git_ignores_is_found_in_what_the_script_imports(
     )
     written(tmp_path, train="import loader\n" + TRAINS + STEP.format(steps=2), loader=loader)
     (tmp_path / ".gitignore").write_text("data/\n*.bin\nruns\n.cache\nother\n")
-    for name in (
-        "data/images/0.png",
-        "kept/raw/.keep",
-        "kept/raw/0.bin",
-        "runs/last/x",
-        ".cache/x",
-        "other/x",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
+    names = ("data/images/0.png", "kept/raw/.keep", "kept/raw/0.bin", "runs/last/x", ".cache/x", "other/x")
+    trees.write(tmp_path, dict.fromkeys(names, ""))
     git(tmp_path, "add", ".")
     assert main(["--root", str(tmp_path), "--dry-run"]) == 0
     assert '[data]\npaths = ["data", "kept/raw"]' in capsys.readouterr().out
@@ -346,10 +326,7 @@ def test_data_that_the_command_line_names_is_found(
 ) -> None:
     git(tmp_path, "init", "-q")
     written(tmp_path, train=TRAINS + STEP.format(steps=2))
-    (tmp_path / ".gitignore").write_text("tiny/\nother/\n")
-    for name in ("tiny", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x").write_text("")
+    trees.write(tmp_path, {".gitignore": "tiny/\nother/\n", "tiny/x": "", "other/x": ""})
     assert main(["--root", str(tmp_path), "--dry-run", "--args", "--images=./tiny/train"]) == 0
     assert '[data]\npaths = ["tiny"]' in capsys.readouterr().out
 
@@ -396,10 +373,9 @@ def test_an_option_of_its_own_that_makes_the_run_fail_is_left_out(
 def test_a_script_that_names_files_from_its_own_folder_is_started_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "app" / "data").mkdir(parents=True)
-    (tmp_path / "app" / "data" / "a.txt").write_text("1")
     looks = "import os\n\nassert os.path.isfile('data/a.txt'), 'nothing at data/a.txt'\n"
-    (tmp_path / "app" / "train.py").write_text(looks + TRAINS + STEP.format(steps=2))
+    script = looks + TRAINS + STEP.format(steps=2)
+    trees.write(tmp_path / "app", {"data/a.txt": "1", "train.py": script})
     assert main(["--root", str(tmp_path)]) == 0
     assert "in app, as its paths want it" in capsys.readouterr().err
     run = load_run(tmp_path / "golden/runs/train.toml")

@@ -8,7 +8,7 @@ import pytest
 
 from ci.init import main
 from golden.cli import main as golden
-from tests.ci.stranger import commit, git
+from tests.trees import commit, git, write
 
 pytestmark = pytest.mark.slow
 
@@ -36,18 +36,11 @@ PARSED = (
 CALLED = "from agent import Agent\n\ndef main_loop():\n    Agent().update()\n\n\nmain_loop()\n"
 
 
-def written(root: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    return root
-
-
 @pytest.mark.parametrize("script", [ENV_LOOP, PARSED, CALLED], ids=["steps", "parses", "calls"])
 def test_a_flat_script_that_trains_through_what_it_imports_is_found(
     script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written(tmp_path, {"agent.py": AGENT, "begin.py": script, "shapes.py": "import agent\nSIDE = abs(-3)\n"})
+    write(tmp_path, {"agent.py": AGENT, "begin.py": script, "shapes.py": "import agent\nSIDE = abs(-3)\n"})
     assert main(["--root", str(tmp_path), "--dry-run"]) == 0
     assert "entry point: begin.py\n" in capsys.readouterr().out
 
@@ -55,7 +48,7 @@ def test_a_flat_script_that_trains_through_what_it_imports_is_found(
 def test_files_that_are_not_python_are_told_where_nothing_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written(tmp_path, {"train.py": "x = 1\ny.cuda(async=True)\n", "other.py": "x = 1\n"})
+    write(tmp_path, {"train.py": "x = 1\ny.cuda(async=True)\n", "other.py": "x = 1\n"})
     assert main(["--root", str(tmp_path), "--dry-run"]) == 2
     why = "train.py:2: not valid Python: invalid syntax"
     assert f"after a backward pass; {why}; name yours with --entry FILE\n" in capsys.readouterr().err
@@ -69,7 +62,7 @@ def test_loops_of_other_scripts_are_counted_and_accepted(
     loop = "import torch\nfrom agent import Agent\n\ndef fit(loader):\n    for {name} in loader:\n"
     loop += "        Agent().update()\n        torch.ones(1, device='cuda').item()\n"
     files = {f"{name}.py": loop.format(name=name) + "\nfit([])\n" for name in ("batch", "images", "rows")}
-    written(tmp_path, {"agent.py": AGENT, **files})
+    write(tmp_path, {"agent.py": AGENT, **files})
     assert main(["--root", str(tmp_path), "--dry-run", "--entry", "batch.py"]) == 0
     printed = capsys.readouterr().out
     for mark in ("  ", "# Found: "):
@@ -94,7 +87,7 @@ def test_tests_are_proposed_where_they_can_be_collected(
 ) -> None:
     git(tmp_path, "init", "-q")
     script = "import sys\nfrom agent import Agent\nAgent().update()\nsys.exit()\n"
-    written(tmp_path, {"agent.py": AGENT, "begin.py": script, "tests/test_a.py": test})
+    write(tmp_path, {"agent.py": AGENT, "begin.py": script, "tests/test_a.py": test})
     assert main(["--root", str(tmp_path), "--entry", "begin.py"]) == 0
     assert f"tests in tests: {said}" in capsys.readouterr().out
     table = (tmp_path / "pyproject.toml").read_text()
@@ -109,14 +102,12 @@ def test_data_outside_of_the_repository_is_there_for_trees_of_other_versions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = tmp_path / "repository"
-    (tmp_path / "images").mkdir()
     script = (
         "import sys\nfrom agent import Agent\nopen(sys.argv[-1].partition('=')[2] + '/0')\nAgent().update()\n"
     )
-    written(root, {"agent.py": AGENT, "begin.py": script})
-    (tmp_path / "images/0").write_text("")
-    git(root, "init", "-q")
-    commit(root, "before")
+    write(root, {"agent.py": AGENT, "begin.py": script})
+    write(tmp_path, {"images/0": ""})
+    commit(root)
     assert main(["--root", str(root), "--entry", "begin.py", "--args", "--data=../images"]) == 0
     assert "../images is outside of the repository: written as an absolute path" in capsys.readouterr().out
     assert golden(["ab", "--root", str(root), "--base", "HEAD", "begin"]) == 0

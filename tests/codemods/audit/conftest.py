@@ -6,6 +6,8 @@ from textwrap import dedent
 
 import pytest
 
+from tests import trees
+
 Tree = Callable[[dict[str, str]], Path]
 
 
@@ -14,11 +16,7 @@ def make_tree(tmp_path: Path) -> Tree:
     """Write files (path to text) below a fresh root, and give the root."""
 
     def write(files: dict[str, str]) -> Path:
-        for name, text in files.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text))
-        return tmp_path
+        return trees.write(tmp_path, {name: dedent(text) for name, text in files.items()})
 
     return write
 

@@ -104,7 +104,7 @@ def train(task: Task, *, n_envs: int = 2, verbose: bool = True, slots: Sequence[
     return json.dumps([results, features, hub.seen, [state.events for state in states]])
 '''
 
-PARTS = '''\
+_PARTS = '''\
 """What the trainer uses."""
 
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ def get_hub():
     return _HUB
 '''
 
-MODELS = '''\
+_MODELS = '''\
 """Models."""
 
 
@@ -177,8 +177,17 @@ to = "actions.py"
 names = ["_parse_sampled_action"]
 """
 
-RUN = """\
+_RUN = """\
 from pkg.parts import Task
 from pkg.vectorized import train
 print(train(Task(), n_envs=3))
 """
+FILES = {
+    "pyproject.toml": "",
+    "pkg/__init__.py": "",
+    "pkg/vectorized.py": SOURCE,
+    "pkg/parts.py": _PARTS,
+    "pkg/models.py": _MODELS,
+    "plan.toml": PLAN,
+    "run.py": _RUN,
+}

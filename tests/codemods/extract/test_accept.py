@@ -1,12 +1,12 @@
 """Assumptions that a user accepts: what is lifted, what the report says, what may not be accepted."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from golden.cli import main as golden
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command
+from tests.trees import commit, write
 
 PROGRAM = """\
 import sys
@@ -140,15 +140,8 @@ def test_golden_catches_a_wrong_acceptance(
     program: Path, extract: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The program draws its seed from the helper's name: the lift changes it, and the run says so."""
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
     monkeypatch.chdir(program.parent)
-    program.with_name("train.py").write_text(TRAIN)
-    run = program.parent / "golden" / "runs" / "fit.toml"
-    run.parent.mkdir(parents=True)
-    run.write_text(RUN)
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "base"]):
-        subprocess.run(["git", *arguments], check=True)
+    commit(write(program.parent, {"train.py": TRAIN, "golden/runs/fit.toml": RUN}))
     assert golden(["ab", "--base", "HEAD", "fit"]) == 0
     assert extract(program, "--accept", "introspection", "--write").code == 0
     capsys.readouterr()

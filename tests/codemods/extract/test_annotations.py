@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command, Execute
 
 PRELUDE = """\
 from __future__ import annotations
@@ -157,7 +157,7 @@ def test_where_annotations_are_evaluated_they_are_text(annotation: Callable[[str
 
 
 def test_the_made_files_run(
-    tmp_path: Path, annotation: Callable[[str], str | None], execute: Callable[..., str]
+    tmp_path: Path, annotation: Callable[[str], str | None], execute: Execute
 ) -> None:
     """All cases in one program: it prints what it printed, and the new file loads by itself."""
     outers = "".join(
@@ -180,7 +180,7 @@ def test_the_made_files_run(
 
 @pytest.mark.slow
 def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
-    tmp_path: Path, extract: Command, execute: Callable[..., str]
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     text = (
         "import numpy as np\nimport torch\nfrom torch import nn\nfrom typing import Optional\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codemods.__main__ import main as codemods
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command
 
 PROGRAM = """\
 def outer(n):

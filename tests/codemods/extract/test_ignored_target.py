@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command
 
 PROGRAM = """\
 def train(n):

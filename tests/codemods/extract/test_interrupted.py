@@ -15,6 +15,7 @@ import pytest
 from codemods import render
 from codemods.extract import main
 from codemods.plans import derive
+from tests.trees import read, write
 
 pytestmark = pytest.mark.slow
 
@@ -61,16 +62,6 @@ TREE = {
 PLAN = ["--plan", "plan.toml", "--root", "."]
 
 
-def unpack(root: Path) -> None:
-    for name, text in TREE.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-
-
-def texts(root: Path) -> dict[str, str]:
-    return {p.relative_to(root).as_posix(): p.read_text() for p in root.rglob("*") if p.is_file()}
-
-
 def forked(root: Path, action: Callable[[], int]) -> tuple[int, str]:
     """What an action returns and prints, in a process of its own."""
     out = root.with_name(root.name + ".out")
@@ -115,17 +106,15 @@ def program(root: Path) -> str:
 
 @pytest.mark.parametrize("command", [["pkg/m.py", "--to", "pkg/new/helpers.py"], PLAN], ids=["to", "plan"])
 def test_killed_at_any_point(command: list[str], tmp_path: Path) -> None:
-    done = tmp_path / "done"
-    unpack(done)
+    done = write(tmp_path / "done", TREE)
     wanted = program(done)
     assert forked(done, lambda: main([*command, "--write", "--quiet"]))[0] == 0
     assert program(done) == wanted
     for point in itertools.count(1):
-        root = tmp_path / str(point)
-        unpack(root)
+        root = write(tmp_path / str(point), TREE)
         status = killed(root, point, *command)
         if status != 9:
             assert status == 0
-            assert texts(root) == texts(done)
+            assert read(root) == read(done)
             break
         assert program(root) == wanted, point

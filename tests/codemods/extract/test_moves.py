@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command, Execute
 
 SOURCE = '''\
 """A module."""
@@ -98,9 +97,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_definitions_move_and_everything_follows(
-    project: Path, extract: Command, execute: Callable[..., str]
-) -> None:
+def test_definitions_move_and_everything_follows(project: Path, extract: Command, execute: Execute) -> None:
     before = execute(project, "user.py")
     ran = extract("--plan", project / "plan.toml", "--write")
     assert ran.code == 0, ran.err + ran.out
@@ -117,7 +114,7 @@ def test_definitions_move_and_everything_follows(
 
 
 def test_a_name_that_a_file_replaces_is_taken_from_the_source_as_before(
-    project: Path, extract: Command, execute: Callable[..., str]
+    project: Path, extract: Command, execute: Execute
 ) -> None:
     user = project / "user.py"
     user.write_text(USER + PATCH)
@@ -143,7 +140,7 @@ def test_names_that_nothing_needs_leave_the_source_unless_reexported(project: Pa
 
 
 def test_a_later_plan_starts_from_what_an_earlier_one_makes(
-    project: Path, extract: Command, execute: Callable[..., str]
+    project: Path, extract: Command, execute: Execute
 ) -> None:
     before = execute(project, "-c", "from pkg.source import run; print(run(3))")
     later = project / "later.toml"
@@ -169,7 +166,7 @@ def test_a_file_with_other_things_in_it_is_not_overwritten(project: Path, extrac
 
 
 def test_imports_follow_and_attributes_find_the_old_name(
-    project: Path, extract: Command, execute: Callable[..., str]
+    project: Path, extract: Command, execute: Execute
 ) -> None:
     plan, user = project / "plan.toml", project / "user.py"
     plan.write_text(PLAN.replace('_describe = "describe"', '_describe = "describe", LIMIT = "MOST"'))
@@ -227,7 +224,7 @@ def test_code_that_moves_must_not_read_a_seam(project: Path, extract: Command) -
 
 @pytest.mark.parametrize("depth", ["folders/", "folders/last/"])
 def test_a_folder_of_a_package_that_is_none_itself_is_imported_as_others_do(
-    tmp_path: Path, extract: Command, execute: Callable[..., str], depth: str
+    tmp_path: Path, extract: Command, execute: Execute, depth: str
 ) -> None:
     module = f"pkg.{depth.replace('/', '.')}source"
     folder = tmp_path / "pkg" / depth
@@ -243,7 +240,7 @@ def test_a_folder_of_a_package_that_is_none_itself_is_imported_as_others_do(
 
 
 def test_a_script_in_a_package_imports_as_it_does_already(
-    tmp_path: Path, extract: Command, execute: Callable[..., str]
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     folder = tmp_path / "pkg" / "scripts"
     folder.mkdir(parents=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.codemods.conftest import Command, Execute
 from tests.codemods.extract import monolith
-from tests.codemods.extract.conftest import Command
+from tests.trees import git, read, write
 
 MODULES = ("env_factory", "batch_ops", "evaluation", "actions", "vectorized")
 
@@ -18,16 +17,7 @@ MODULES = ("env_factory", "batch_ops", "evaluation", "actions", "vectorized")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with the trainer and a plan for it."""
-    package = tmp_path / "pkg"
-    package.mkdir()
-    (tmp_path / "pyproject.toml").write_text("")
-    (package / "__init__.py").write_text("")
-    (package / "vectorized.py").write_text(monolith.SOURCE)
-    (package / "parts.py").write_text(monolith.PARTS)
-    (package / "models.py").write_text(monolith.MODELS)
-    (tmp_path / "plan.toml").write_text(monolith.PLAN)
-    (tmp_path / "run.py").write_text(monolith.RUN)
-    return tmp_path
+    return write(tmp_path, monolith.FILES)
 
 
 def edit_plan(project: Path, old: str, new: str) -> Path:
@@ -38,18 +28,7 @@ def edit_plan(project: Path, old: str, new: str) -> Path:
     return path
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """All files of a folder."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-
-
-def test_the_program_does_the_same_after_the_plan(
-    project: Path, extract: Command, execute: Callable[..., str]
-) -> None:
+def test_the_program_does_the_same_after_the_plan(project: Path, extract: Command, execute: Execute) -> None:
     before = execute(project, "run.py")
     ran = extract("--plan", project / "plan.toml", "--write")
     assert ran.code == 0, ran.err + ran.out
@@ -59,9 +38,7 @@ def test_the_program_does_the_same_after_the_plan(
 
 
 @pytest.mark.parametrize("first", MODULES)
-def test_new_modules_load_in_any_order(
-    first: str, project: Path, extract: Command, execute: Callable[..., str]
-) -> None:
+def test_new_modules_load_in_any_order(first: str, project: Path, extract: Command, execute: Execute) -> None:
     assert extract("--plan", project / "plan.toml", "--write").code == 0
     for rest in itertools.islice(itertools.permutations([m for m in MODULES if m != first]), 2):
         execute(project, "-c", "".join(f"import pkg.{module}\n" for module in (first, *rest)))
@@ -88,30 +65,27 @@ def test_the_report_has_captures_as_symtable_gives_them(project: Path, extract: 
 
 
 def test_nothing_is_written_without_write(project: Path, extract: Command) -> None:
-    before = tree(project)
+    before = read(project)
     assert extract("--plan", project / "plan.toml").code == 0
     assert extract("--plan", project / "plan.toml", "--check").code == 1
-    assert tree(project) == before
+    assert read(project) == before
 
 
 def test_the_diff_is_one_that_git_applies(project: Path, extract: Command) -> None:
     patch = extract("--plan", project / "plan.toml", "--output-format", "diff").out
     (project / "change.patch").write_text(patch)
-    applied = project / "applied"
-    subprocess.run(["git", "init", "-q", "."], cwd=project, check=True)
-    subprocess.run(["git", "apply", "change.patch"], cwd=project, check=True)
-    (project / "change.patch").unlink()
-    by_git = {name: data for name, data in tree(project).items() if name.startswith("pkg/")}
-    applied.mkdir()
-    (project / "pkg" / "vectorized.py").write_text(monolith.SOURCE)
+    git(project, "init", "-q")
+    git(project, "apply", "change.patch")
+    by_git = read(project / "pkg")
+    write(project, monolith.FILES)
     for name in MODULES[:-1]:
         (project / "pkg" / f"{name}.py").unlink()
     assert extract("--plan", project / "plan.toml", "--write").code == 0
-    assert {name: data for name, data in tree(project).items() if name.startswith("pkg/")} == by_git
+    assert read(project / "pkg") == by_git
 
 
 def test_with_rest_the_source_stays_and_check_is_clean(
-    project: Path, extract: Command, execute: Callable[..., str]
+    project: Path, extract: Command, execute: Execute
 ) -> None:
     before = execute(project, "run.py")
     frozen = project / "frozen"
@@ -125,17 +99,15 @@ def test_with_rest_the_source_stays_and_check_is_clean(
     assert extract("--plan", plan, "--write").code == 0
     assert (frozen / "single.py").read_text() == monolith.SOURCE
     assert execute(project, "run.py") == before
-    written = tree(project)
+    written = read(project)
     assert extract("--plan", plan, "--check").code == 0
     assert extract("--plan", plan, "--write").code == 0
-    assert tree(project) == written
+    assert read(project) == written
     (project / "pkg" / "actions.py").write_text("# changed by hand\n")
     assert extract("--plan", plan, "--check").code == 1
 
 
-def test_a_seam_that_a_test_patches_keeps_working(
-    project: Path, extract: Command, execute: Callable[..., str]
-) -> None:
+def test_a_seam_that_a_test_patches_keeps_working(project: Path, extract: Command, execute: Execute) -> None:
     source = project / "pkg" / "vectorized.py"
     source.write_text(
         source.read_text()
@@ -190,13 +162,13 @@ def test_a_faulty_plan_is_one_line_with_its_place(
     old: str, new: str, line: int, message: str, project: Path, extract: Command
 ) -> None:
     plan = edit_plan(project, old, new)
-    before = tree(project)
+    before = read(project)
     ran = extract("--plan", plan, "--write")
     assert ran.code == 2
     assert ran.err.startswith(f"codemods extract: {plan}:{line}: "), ran.err
     assert message in ran.err
     assert ran.err.count("\n") == 1
-    assert tree(project) == before
+    assert read(project) == before
 
 
 def test_targets_that_would_import_each_other_are_an_error(project: Path, extract: Command) -> None:
@@ -223,8 +195,8 @@ def test_a_refused_helper_of_a_plan_stops_it(project: Path, extract: Command) ->
     source.write_text(
         source.read_text().replace("    results = []\n", "    results = [make_telemetry_callback]\n")
     )
-    before = tree(project)
+    before = read(project)
     ran = extract("--plan", project / "plan.toml", "--write")
     assert ran.code == 1
     assert "value-use" in ran.out
-    assert tree(project) == before
+    assert read(project) == before

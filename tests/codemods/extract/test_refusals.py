@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command
 
 HELPER = """
 def outer(n):

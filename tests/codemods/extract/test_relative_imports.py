@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command, Execute
 
 TRAIN = """\
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _levels(path: Path) -> set[int]:
 
 @pytest.mark.parametrize(("sibling", "levels"), [(".util", {1}), ("pkg.util", {0})])
 def test_files_follow_the_way_of_the_source(
-    sibling: str, levels: set[int], tmp_path: Path, extract: Command, execute: Callable[..., str]
+    sibling: str, levels: set[int], tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     for folder in ("pkg", "pkg/sub"):
         (tmp_path / folder).mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codemods.rewrites.refusals import all_rules, explain
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command
 
 RULES = all_rules()
 WITH_EXAMPLES = {

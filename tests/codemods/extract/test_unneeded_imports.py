@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command
+from tests.codemods.conftest import Command, Execute
 
 TAIL = """
 def outer(n):
@@ -139,7 +138,7 @@ def bound(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_import_goes_only_if_nothing_needs_it(
-    name: str, tmp_path: Path, extract: Command, execute: Callable[..., str]
+    name: str, tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     case = CASES[name]
     (tmp_path / "pyproject.toml").write_text("")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command, Ran
+from tests.codemods.conftest import Command, Execute, Ran
 
 STEPS = '''\
 """Helpers of a module that trains."""
@@ -112,7 +111,7 @@ def test_a_class_that_another_file_asks_for_its_module_stays(
 
 
 def test_annotations_that_another_file_evaluates_find_their_names(
-    tmp_path: Path, extract: Command, execute: Callable[..., str]
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     project(tmp_path, "import typing\nfrom steps import Options\nprint(typing.get_type_hints(Options))\n")
     before = execute(tmp_path, "other.py")

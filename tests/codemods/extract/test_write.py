@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from codemods.plans.write import WriteError, write_all
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+from tests.trees import read
 
 
 class Interrupted(BaseException):
@@ -25,7 +22,7 @@ def test_a_failure_between_two_writes_leaves_the_old_tree(
     (tmp_path / "a.py").write_text("old a")
     (tmp_path / "a.py").chmod(0o755)
     (tmp_path / "b.py").write_text("old b")
-    before = tree(tmp_path)
+    before = read(tmp_path)
     count = 0
 
     def replace(source: Path, target: Path) -> None:
@@ -38,10 +35,10 @@ def test_a_failure_between_two_writes_leaves_the_old_tree(
     files = {tmp_path / "a.py": b"new a", tmp_path / "new" / "c.py": b"new c", tmp_path / "b.py": b"new b"}
     with pytest.raises((WriteError, Interrupted)):
         write_all(files, replace=replace)
-    assert tree(tmp_path) == before
+    assert read(tmp_path) == before
     assert not (tmp_path / "new").exists()
     write_all(files)
-    assert tree(tmp_path) == {"a.py": b"new a", "b.py": b"new b", "new/c.py": b"new c"}
+    assert read(tmp_path) == {"a.py": b"new a", "b.py": b"new b", "new/c.py": b"new c"}
     assert (tmp_path / "a.py").stat().st_mode & 0o777 == 0o755
 
 
@@ -49,4 +46,4 @@ def test_a_folder_that_is_a_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("a file")
     with pytest.raises(WriteError, match="nothing was changed"):
         write_all({tmp_path / "x" / "y.py": b""})
-    assert tree(tmp_path) == {"x": b"a file"}
+    assert read(tmp_path) == {"x": b"a file"}

@@ -9,10 +9,8 @@ import json
 import signal
 import sys
 import tempfile
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -27,80 +25,40 @@ class Declined(Exception):
     """The tool takes the whole input for unusable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifted:
-    """The files that the tool left, and what it says of each helper."""
+def difference(text: str, tool: Tool, mode: Mode = "plain") -> str | None:
+    """Tell where the program `text` does something else once the tool has lifted what it can.
 
-    files: dict[str, str]
-    helpers: Helpers
-
-
-@dataclass(frozen=True, slots=True)
-class Same:
-    """The program does the same before and after."""
-
-    lifted: Lifted
-
-
-@dataclass(frozen=True, slots=True)
-class Different:
-    """It does not, or the tool broke a promise about the text."""
-
-    what: str
-    lifted: Lifted
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """The tool raised, or its answer can't be read."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """The program does not compile or takes too long, or the tool declines all of it."""
-
-    why: str
-
-
-Verdict = Same | Different | Broken | Unusable
-
-
-def check(text: str, tool: Tool, mode: Mode = "plain") -> Verdict:
-    """Return whether lifting what can be lifted keeps what the program `text` does."""
+    None where it does the same, and where that can't be told: it does not compile or takes too long, or the
+    tool declines all of it.
+    """
     try:
         before = run({"program.py": text})
-    except (SyntaxError, TimeoutError) as error:
-        return Unusable(type(error).__name__)
+    except (SyntaxError, TimeoutError):
+        return None
     try:
-        lifted = lift(text, tool, mode)
-    except Declined as error:
-        return Unusable(str(error))
-    except Exception:
-        return Broken(traceback.format_exc().strip())
+        files = lift(text, tool, mode)
+    except Declined:
+        return None
     try:
-        after = run(lifted.files)
+        after = run(files)
     except (SyntaxError, TimeoutError) as error:
-        return Different(f"the result fails: {type(error).__name__}: {error}", lifted)
-    if after != before:
-        return Different(difference(before, after), lifted)
-    return Same(lifted)
+        return f"the result fails: {type(error).__name__}: {error}"
+    return None if after == before else f"{_first_difference(before, after)}\n{files}"
 
 
-def lift(text: str, tool: Tool, mode: Mode = "plain") -> Lifted:
-    """Run the tool on a copy of the program."""
+def lift(text: str, tool: Tool, mode: Mode = "plain") -> dict[str, str]:
+    """Run the tool on a copy of the program; the files that it leaves."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         program = Path("program.py")
         program.write_text(text, encoding="utf-8")
         helpers: Helpers = _call(tool, ["program.py"]) if mode in ("residual", "box") else ()
         asked = ask(mode, text, helpers)
         if asked is None:
-            return Lifted({"program.py": text}, helpers)
+            return {"program.py": text}
         if asked.plan is not None:
             Path("plan.toml").write_text(asked.plan, encoding="utf-8")
-        said = _call(tool, [*asked.arguments, "--write"])
-        return Lifted({path.name: path.read_text(encoding="utf-8") for path in Path().glob("*.py")}, said)
+        _call(tool, [*asked.arguments, "--write"])
+        return {path.name: path.read_text(encoding="utf-8") for path in Path().glob("*.py")}
 
 
 def _call(tool: Tool, arguments: list[str]) -> Helpers:
@@ -170,7 +128,7 @@ def _time_limit() -> Iterator[None]:
             raise TimeoutError
 
 
-def difference(before: str, after: str) -> str:
+def _first_difference(before: str, after: str) -> str:
     """Return the first line that differs, with its number."""
     old, new = before.splitlines(), after.splitlines()
     at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -11,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 from codemods.hotpath import main
+from tests import trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +20,8 @@ class Project:
 
     def write(self, **files: str) -> None:
         """Write modules by name; two underscores are a slash."""
-        for name, text in files.items():
-            path = self.root / f"{name.replace('__', '/')}.py"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(dedent(text).lstrip("\n"))
+        texts = {f"{name.replace('__', '/')}.py": dedent(text).lstrip("\n") for name, text in files.items()}
+        trees.write(self.root, texts)
 
     def configure(self, text: str) -> None:
         """Write the configuration's table."""
@@ -34,15 +31,9 @@ class Project:
         """The command's exit status."""
         return main([str(self.root), *arguments])
 
-    def git(self, *arguments: str) -> None:
-        """Run git in the project."""
-        identity = ["-c", "user.name=tester", "-c", "user.email=tester@example.invalid"]
-        subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True, capture_output=True)
-
     def commit(self) -> None:
         """Commit everything."""
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "change")
+        trees.commit(self.root)
 
 
 @pytest.fixture
@@ -56,7 +47,6 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture
 def repository(project: Project) -> Project:
     """The same as a git repository with a trainer: a loop over envs, a helper, one known stall."""
-    project.git("init", "-q", "-b", "main")
     project.write(
         train="""
         import torch
@@ -74,6 +64,3 @@ def repository(project: Project) -> Project:
     )
     project.commit()
     return project
-
-
-Check = Callable[..., int]

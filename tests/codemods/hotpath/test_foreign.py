@@ -10,6 +10,7 @@ import pytest
 from codemods.hotpath import check
 from codemods.hotpath.config import Config
 from codemods.hotpath.results import HEATS
+from tests.trees import write
 
 HERE = Path(__file__).parent
 REPOSITORIES = sorted(path.name for path in (HERE / "foreign").iterdir())
@@ -49,9 +50,7 @@ def test_every_read_in_a_hot_loop_is_found_and_colder_ones_when_asked_for(name: 
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_programs(name: str, tmp_path: Path) -> None:
     parts = re.split(r"^--- (.*)\n", WHOLE[name], flags=re.MULTILINE)[1:]
-    for path, text in zip(parts[::2], parts[1::2], strict=True):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
+    write(tmp_path, dict(zip(parts[::2], parts[1::2], strict=True)))
     assert {site for site in found(tmp_path, Config(heat=tuple(HEATS))) if site[3] != "once"} == marked(
         tmp_path
     )

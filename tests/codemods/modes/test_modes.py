@@ -10,8 +10,7 @@ import pytest
 from codemods.program.lifting import Analysis
 from codemods.program.source import parse_source
 from tests.codemods.catalogue import read
-from tests.codemods.extract.conftest import Command
-from tests.codemods.modes.conftest import Rewrite
+from tests.codemods.conftest import Command, Execute, Ran
 
 OPTIONS = {
     "residual": ("--wrapper", "h"),
@@ -20,6 +19,47 @@ OPTIONS = {
 CASES = {mode: read(Path(__file__).with_name(f"{mode}.md")) for mode in OPTIONS}
 KEPT = [(mode, case) for mode, (kept, _) in CASES.items() for case in kept]
 REFUSED = [(mode, case) for mode, (_, refused) in CASES.items() for case in refused]
+
+
+Rewrite = Callable[..., Ran]
+
+
+@pytest.fixture
+def same(tmp_path: Path, extract: Command, execute: Execute) -> Rewrite:
+    """Rewrite a program, check that it prints what it printed; what the command gave."""
+
+    def run(program: str, *options: str) -> Ran:
+        (tmp_path / "pyproject.toml").write_text("")
+        path = tmp_path / "program.py"
+        path.write_text(program)
+        before = execute(tmp_path, "program.py")
+        assert before
+        ran = extract(path, *options, "--output-format", "json", "--write")
+        assert ran.code == 0, ran.err + ran.out
+        assert path.read_text() != program
+        assert execute(tmp_path, "program.py") == before
+        return ran
+
+    return run
+
+
+@pytest.fixture
+def refused(tmp_path: Path, extract: Command) -> Callable[..., str]:
+    """Try to rewrite a program; the code with which its one helper asked for is refused."""
+
+    def run(program: str, *options: str) -> str:
+        path = tmp_path / "program.py"
+        path.write_text(program)
+        ran = extract(path, *options, "--output-format", "json", "--write")
+        assert ran.code == 1, ran.err + ran.out
+        assert path.read_text() == program
+        codes = [helper["code"] for helper in ran.json["helpers"] if helper["status"] == "refused"]
+        reasons = [helper["reason"] for helper in ran.json["helpers"] if helper["status"] == "refused"]
+        assert len(codes) == 1
+        assert reasons[0].startswith("line ")
+        return str(codes[0])
+
+    return run
 
 
 @pytest.mark.parametrize(("mode", "case"), KEPT)
@@ -121,7 +161,7 @@ def test_a_declaration_beside_other_statements_leaves_nothing(
 
 
 def test_a_helper_of_which_a_wrapper_stays_is_passed_its_captures(
-    tmp_path: Path, extract: Command, execute: Callable[..., str]
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     path = tmp_path / "program.py"
     path.write_text(
@@ -167,7 +207,7 @@ names = ["g"]
 """
 
 
-def test_a_plan_asks_for_each_by_move(tmp_path: Path, extract: Command, execute: Callable[..., str]) -> None:
+def test_a_plan_asks_for_each_by_move(tmp_path: Path, extract: Command, execute: Execute) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "pyproject.toml").write_text("")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.codemods.extract.conftest import Command, execute, extract  # noqa: F401
+from tests.codemods.conftest import Command, Execute
 
 PROGRAM = """\
 def outer(n, xs):
@@ -35,13 +35,13 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "program.py"
 
 
-def test_the_refusal_names_the_option(program: Path, extract: Command) -> None:  # noqa: F811
+def test_the_refusal_names_the_option(program: Path, extract: Command) -> None:
     ran = extract(program)
     assert ran.code == 1
     assert "--wrapper auto" in ran.out
 
 
-def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command, execute) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
+def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command, execute: Execute) -> None:
     before = execute(program.parent, "program.py")
     ran = extract(program, "--wrapper", "auto", "--write")
     assert ran.code == 0, ran.out
@@ -51,7 +51,7 @@ def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command
     assert execute(program.parent, "program.py") == before
 
 
-def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Command, execute) -> None:  # type: ignore[no-untyped-def]  # noqa: F811
+def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Command, execute: Execute) -> None:
     before = execute(program.parent, "program.py")
     program.with_name("plan.toml").write_text(PLAN)
     ran = extract("--plan", program.with_name("plan.toml"), "--write")
@@ -60,7 +60,7 @@ def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Comma
     assert execute(program.parent, "program.py") == before
 
 
-def test_a_helper_that_can_have_no_wrapper_says_why(program: Path, extract: Command) -> None:  # noqa: F811
+def test_a_helper_that_can_have_no_wrapper_says_why(program: Path, extract: Command) -> None:
     program.write_text("import sys\n\n" + PROGRAM.replace("x + n", "sys.getrecursionlimit() + n"))
     ran = extract(program, "--wrapper", "auto", "--output-format", "json")
     assert ran.code == 1
@@ -68,7 +68,7 @@ def test_a_helper_that_can_have_no_wrapper_says_why(program: Path, extract: Comm
     assert ran.helpers["g"]["status"] == "lifted"
 
 
-def test_any_other_wrapper_is_an_error(program: Path, extract: Command) -> None:  # noqa: F811
+def test_any_other_wrapper_is_an_error(program: Path, extract: Command) -> None:
     assert extract(program, "--wrapper", "some").code == 2
     program.with_name("plan.toml").write_text(PLAN.replace('"auto"', '"some"'))
     ran = extract("--plan", program.with_name("plan.toml"))

@@ -1,12 +1,12 @@
 """Plans that build on one another: whether the tree is what they make, and a tree that is derived afresh."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from codemods.extract import main
 from codemods.plans import PlanError, WriteError, derive_tree
+from tests.trees import git, read, write
 
 SOURCE = """\
 def twice(x):
@@ -40,11 +40,8 @@ move = [{ to = "steps.py", docstring = "Steps.", names = ["step"] }]
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "mono.py").write_text(SOURCE)
-    (tmp_path / "first.toml").write_text(FIRST)
-    (tmp_path / "second.toml").write_text(SECOND)
-    return tmp_path
+    files = {"pyproject.toml": "", "mono.py": SOURCE, "first.toml": FIRST, "second.toml": SECOND}
+    return write(tmp_path, files)
 
 
 def test_each_plan_is_clean_after_itself(tree: Path) -> None:
@@ -65,30 +62,22 @@ def test_an_edit_is_found_through_every_plan_of_the_chain(tree: Path) -> None:
     assert main(["--plan", str(tree / "second.toml"), "--check", "--quiet"]) != 0
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
-
-
 def test_a_derived_tree_is_what_the_plans_make_whatever_the_tree_has(
     tree: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    (tree / ".gitignore").write_text("*.bin\n")
-    (tree / "large.bin").write_text("ignored")
-    subprocess.run(["git", "init", "-q", "."], cwd=tree, check=True)
+    git(write(tree, {".gitignore": "*.bin\n", "large.bin": "ignored"}), "init", "-q")
     second = tree / "second.toml"
     assert main(["--plan", str(second), "--write", "--quiet"]) == 0
-    made = {name: data for name, data in files(tree).items() if not name.startswith((".git/", "large"))}
+    made = {name: data for name, data in read(tree).items() if not name.startswith((".git/", "large"))}
     (tree / "steps.py").write_text("from helpers import gone\n")
     (tree / "helpers.py").unlink()
     (tree / "train.py").write_text("def train(n):\n    return 7\n")
-    by_hand = files(tree)
+    by_hand = read(tree)
     derived = tmp_path_factory.mktemp("new") / "below" / "derived"
     report = derive_tree(second, None, derived)
     assert all(change.before is None for change in report.files), "not what the tree has there"
-    assert files(derived) == made
-    assert files(tree) == by_hand
+    assert read(derived) == made
+    assert read(tree) == by_hand
 
 
 @pytest.mark.parametrize(
@@ -99,10 +88,10 @@ def test_a_derived_tree_is_what_the_plans_make_whatever_the_tree_has(
     ],
 )
 def test_a_folder_that_can_not_be_derived_into(tree: Path, into: str, message: str) -> None:
-    before = files(tree)
+    before = read(tree)
     with pytest.raises(WriteError, match=message):
         derive_tree(tree / "second.toml", None, tree / into)
-    assert files(tree) == before
+    assert read(tree) == before
 
 
 def test_a_source_that_is_not_frozen_can_not_be_derived_from(tree: Path) -> None:
@@ -127,10 +116,10 @@ def test_a_plan_whose_predecessor_is_refused_says_what_is_refused(
     (tree / "mono.py").write_text(SOURCE.replace("return step(1)", "return step(1) or step"))
     third = SECOND.replace("first.toml", "second.toml").replace('"steps.py"', '"more.py"')
     (tree / "third.toml").write_text(third)
-    before = files(tree)
+    before = read(tree)
     assert main(["--plan", str(tree / "third.toml"), "--write"]) == 1
     assert "value-use: train.step: " in capsys.readouterr().out
-    assert files(tree) == before
+    assert read(tree) == before
 
 
 def test_a_chain_that_is_written_at_once_is_clean_and_derived_alike(tree: Path) -> None:
@@ -144,7 +133,7 @@ def test_a_chain_that_is_written_at_once_is_clean_and_derived_alike(tree: Path) 
     assert main(["--plan", plan, "--check", "--quiet"]) == 0
     into = tree.parent / f"{tree.name}.derived"
     derive_tree(Path(plan), None, into)
-    assert files(into) == files(tree)
+    assert read(into) == read(tree)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +157,12 @@ def test_what_a_plan_can_not_mean_is_one_line(
     (tree / "other.py").write_text("USER = 1\n")
     (tree / "round.toml").symlink_to("round.toml")
     (tree / "first.toml").write_text(FIRST.replace(old, new))
-    before = files(tree)
+    before = read(tree)
     assert main(["--plan", str(tree / "first.toml"), "--write"]) == 2
     err = capsys.readouterr().err
     assert told in err
     assert err.count("\n") == 1
-    assert files(tree) == before
+    assert read(tree) == before
 
 
 def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

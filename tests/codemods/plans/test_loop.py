@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from codemods.rewrites.refusals import all_rules
-from tests.codemods.extract.conftest import Command, Ran, execute, extract  # noqa: F401
+from tests.codemods.conftest import Command, Ran
 from tests.codemods.plans.loop_programs import REFUSED, TAKEN
 
 PLAN = """\
@@ -32,7 +32,7 @@ def write(folder: Path, program: str, plan: str = PLAN) -> None:
     (folder / "plan.toml").write_text(plan)
 
 
-def carry_out(folder: Path, extract: Command) -> Ran:  # noqa: F811
+def carry_out(folder: Path, extract: Command) -> Ran:
     """Write what the plan makes."""
     return extract("--plan", folder / "plan.toml", "--write", "--output-format", "json")
 
@@ -66,7 +66,7 @@ def behaviour(folder: Path, sizes: range = range(6)) -> list[object]:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_the_program_does_the_same(name: str, tmp_path: Path, extract: Command) -> None:  # noqa: F811
+def test_the_program_does_the_same(name: str, tmp_path: Path, extract: Command) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     for folder in (old, new):
         folder.mkdir()
@@ -78,7 +78,7 @@ def test_the_program_does_the_same(name: str, tmp_path: Path, extract: Command) 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_the_program_is_refused(name: str, tmp_path: Path, extract: Command) -> None:  # noqa: F811
+def test_the_program_is_refused(name: str, tmp_path: Path, extract: Command) -> None:
     code, program = REFUSED[name]
     write(tmp_path, program)
     ran = carry_out(tmp_path, extract)
@@ -98,9 +98,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_code_refuses_one_example_and_takes_the_other(
-    name: str,
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
+    name: str, tmp_path: Path, extract: Command
 ) -> None:
     assert len(EXAMPLES) == 10
     code, refused, lifted = EXAMPLES[name]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.codemods.conftest import Command, Execute
 from tests.codemods.extract import monolith
-from tests.codemods.extract.conftest import Command, execute, extract  # noqa: F401
 from tests.codemods.plans.test_loop import PLAN, carry_out, write
+from tests.trees import read
+from tests.trees import write as write_files
 
 PROGRAM = """\
 from json import dumps as encode
@@ -34,15 +35,6 @@ if __name__ == "__main__":
 """
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """All files of a folder."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
@@ -60,25 +52,20 @@ def tree(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_faulty_plan_is_one_line_with_its_place(
-    old: str,
-    new: str,
-    line: int,
-    message: str,
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
+    old: str, new: str, line: int, message: str, tmp_path: Path, extract: Command
 ) -> None:
     assert old in PLAN
     write(tmp_path, PROGRAM, PLAN.replace(old, new))
-    before = tree(tmp_path)
+    before = read(tmp_path)
     ran = carry_out(tmp_path, extract)
     assert ran.code == 2, ran.out
     assert ran.err.startswith(f"codemods extract: {tmp_path / 'plan.toml'}:{line}: "), ran.err
     assert message in ran.err
     assert ran.err.count("\n") == 1
-    assert tree(tmp_path) == before
+    assert read(tmp_path) == before
 
 
-def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, extract: Command) -> None:
     write(tmp_path, PROGRAM)
     (tmp_path / "looped.py").write_text("KEEP = 1\n")
     ran = carry_out(tmp_path, extract)
@@ -87,10 +74,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, extract: Command) 
     assert (tmp_path / "looped.py").read_text() == "KEEP = 1\n"
 
 
-def test_a_name_that_a_star_import_would_spread_is_an_error(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-) -> None:
+def test_a_name_that_a_star_import_would_spread_is_an_error(tmp_path: Path, extract: Command) -> None:
     write(tmp_path, PROGRAM)
     (tmp_path / "other.py").write_text("from program import *\n")
     assert "would spread by a star import" in carry_out(tmp_path, extract).err
@@ -99,40 +83,33 @@ def test_a_name_that_a_star_import_would_spread_is_an_error(
 
 
 def test_a_star_import_of_another_module_with_the_same_name_spreads_nothing(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
+    tmp_path: Path, extract: Command
 ) -> None:
     write(tmp_path, PROGRAM)
-    (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "__init__.py").write_text("from .program import *\n")
-    (tmp_path / "package" / "program.py").write_text("KEEP = 1\n")
+    package = {"package/__init__.py": "from .program import *\n", "package/program.py": "KEEP = 1\n"}
+    write_files(tmp_path, package)
     assert carry_out(tmp_path, extract).code == 0
 
 
 @pytest.mark.parametrize(("names", "code"), [("KEEP = 1", 0), ("looped = 1", 2)])
 def test_a_star_import_of_a_package_may_bring_only_names_that_the_project_has(
-    names: str,
-    code: int,
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
+    names: str, code: int, tmp_path: Path, extract: Command
 ) -> None:
-    (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "__init__.py").write_text("from .names import *\n")
-    (tmp_path / "package" / "names.py").write_text(f"{names}\n")
-    (tmp_path / "package" / "program.py").write_text(PROGRAM)
-    (tmp_path / "pyproject.toml").write_text("")
     plan = PLAN.replace('"program.py"', '"package/program.py"').replace('"looped.py"', '"package/looped.py"')
-    (tmp_path / "plan.toml").write_text(plan)
+    files = {
+        "package/__init__.py": "from .names import *\n",
+        "package/names.py": f"{names}\n",
+        "package/program.py": PROGRAM,
+        "pyproject.toml": "",
+        "plan.toml": plan,
+    }
+    write_files(tmp_path, files)
     ran = carry_out(tmp_path, extract)
     assert ran.code == code, ran.err
     assert code == 0 or "looped means something in package/__init__.py already" in ran.err
 
 
-def test_several_loops_need_a_choice(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
-) -> None:
+def test_several_loops_need_a_choice(tmp_path: Path, extract: Command, execute: Execute) -> None:
     program = (
         "def train(n):\n    out = []\n    for i in range(n):\n        out.append(i)\n"
         "    if n:\n        while n:\n            n -= 1\n            out.append(n)\n"
@@ -148,10 +125,7 @@ def test_several_loops_need_a_choice(
     assert execute(tmp_path, "program.py") == before
 
 
-def test_lines_are_those_of_the_file_before_its_helpers_went(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-) -> None:
+def test_lines_are_those_of_the_file_before_its_helpers_went(tmp_path: Path, extract: Command) -> None:
     program = (
         "def train(n):\n    out = []\n    def put(i):\n        j = i + 1\n        out.append(j)\n\n"
         "    for i in range(n):\n        put(i)\n    while n:\n        n -= 1\n        put(n)\n"
@@ -169,9 +143,7 @@ def test_lines_are_those_of_the_file_before_its_helpers_went(
 
 
 def test_a_name_that_a_test_replaces_keeps_being_read_in_the_source(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     write(tmp_path, PROGRAM, PLAN.replace("[loop]", '[seams]\ntests = ["tests"]\n\n[loop]'))
     (tmp_path / "tests").mkdir()
@@ -190,35 +162,23 @@ def test_a_name_that_a_test_replaces_keeps_being_read_in_the_source(
 
 def project(folder: Path, source: str) -> Path:
     """The trainer of the moves' tests, its loop too going to a file of its own."""
-    package = folder / "pkg"
-    package.mkdir()
-    (folder / "frozen").mkdir()
-    (folder / "pyproject.toml").write_text("")
-    (package / "__init__.py").write_text("")
-    (folder / source).write_text(
+    text = (
         monolith.SOURCE.replace("    for index in range(n_envs):\n        states", "    states")
         .replace("append(create_env_state(index))", "extend(map(make, range(n_envs)))")
         .replace("    results = []\n", "    results = []\n    update = 0.0\n")
         .replace("    states.extend", "    make = lambda index: create_env_state(index)\n    states.extend")
     )
-    (package / "parts.py").write_text(monolith.PARTS)
-    (package / "models.py").write_text(monolith.MODELS)
-    (folder / "run.py").write_text(monolith.RUN)
-    plan = folder / "plan.toml"
-    plan.write_text(monolith.PLAN + '\n[loop]\nclass = "Trainer"\nto = "trainer.py"\nmethod = "train_all"\n')
-    return plan
+    loop = '\n[loop]\nclass = "Trainer"\nto = "trainer.py"\nmethod = "train_all"\n'
+    files = {name: content for name, content in monolith.FILES.items() if name != "pkg/vectorized.py"}
+    return write_files(folder, {**files, source: text, "plan.toml": monolith.PLAN + loop}) / "plan.toml"
 
 
-def test_moves_and_loop_together(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
-) -> None:
+def test_moves_and_loop_together(tmp_path: Path, extract: Command, execute: Execute) -> None:
     plan = project(tmp_path, "pkg/vectorized.py")
     before = execute(tmp_path, "run.py")
-    old = tree(tmp_path)
+    old = read(tmp_path)
     assert extract("--plan", plan, "--check").code == 1
-    assert tree(tmp_path).keys() == old.keys()
+    assert read(tmp_path).keys() == old.keys()
     ran = extract("--plan", plan, "--write", "--output-format", "json")
     assert ran.code == 0, ran.err + ran.out
     assert execute(tmp_path, "run.py") == before
@@ -229,11 +189,7 @@ def test_moves_and_loop_together(
         execute(tmp_path, "-c", f"import pkg.{first}, pkg.vectorized, pkg.trainer")
 
 
-def test_with_rest_a_second_run_changes_nothing(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
-) -> None:
+def test_with_rest_a_second_run_changes_nothing(tmp_path: Path, extract: Command, execute: Execute) -> None:
     plan = project(tmp_path, "frozen/single.py")
     plan.write_text(
         plan.read_text().replace(
@@ -243,58 +199,52 @@ def test_with_rest_a_second_run_changes_nothing(
     ran = extract("--plan", plan, "--write")
     assert ran.code == 0, ran.err + ran.out
     execute(tmp_path, "run.py")
-    written = tree(tmp_path)
+    written = read(tmp_path)
     assert extract("--plan", plan, "--check").code == 0
     assert extract("--plan", plan, "--write").code == 0
-    assert tree(tmp_path) == written
+    assert read(tmp_path) == written
     (tmp_path / "pkg" / "trainer.py").write_text("# changed by hand\n")
     assert extract("--plan", plan, "--check").code == 1
 
 
 def test_a_loop_alone_with_rest_and_relative_imports(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
+    tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
-    for package in ("old", "new"):
-        (tmp_path / package).mkdir()
-        (tmp_path / package / "__init__.py").write_text("")
-    (tmp_path / "old" / "parts.py").write_text(
-        "def half(x):\n    return x / 2\ndef third(x):\n    return x / 3\n"
-    )
-    (tmp_path / "old" / "program.py").write_text(
+    program = (
         "from .parts import half\ndef train(n):\n    out = []\n    for i in range(n):\n"
         "        from .parts import third\n        out.append((half(i), third(i)))\n    return out\n"
     )
-    (tmp_path / "pyproject.toml").write_text("")
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN.replace('"program.py"', '"old/program.py"\nrest = "program.py"\nroot = "new"'))
-    ran = extract("--plan", plan, "--write")
+    files = {
+        "old/__init__.py": "",
+        "new/__init__.py": "",
+        "old/parts.py": "def half(x):\n    return x / 2\ndef third(x):\n    return x / 3\n",
+        "old/program.py": program,
+        "pyproject.toml": "",
+        "plan.toml": PLAN.replace('"program.py"', '"old/program.py"\nrest = "program.py"\nroot = "new"'),
+    }
+    ran = extract("--plan", write_files(tmp_path, files) / "plan.toml", "--write")
     assert ran.code == 0, ran.err + ran.out
     results = {execute(tmp_path, "-c", f"import {p}.program as p; print(p.train(4))") for p in ("old", "new")}
     assert len(results) == 1
 
 
-def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None:  # noqa: F811
+def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None:
     plan = project(tmp_path, "pkg/vectorized.py")
     source = tmp_path / "pkg" / "vectorized.py"
     parse = "        results.append(_parse"
     assert parse in source.read_text()
     source.write_text(source.read_text().replace(parse, f"        index = __name__\n{parse}"))
-    before = tree(tmp_path)
+    before = read(tmp_path)
     ran = extract("--plan", plan, "--write")
     assert ran.code == 1
     assert "module-identity: train (loop): the loop reads __name__" in ran.out
     assert "way out: pass the value to the helper" in ran.out
-    assert tree(tmp_path) == before
+    assert read(tmp_path) == before
 
 
 @pytest.mark.parametrize("newline", ["\r\n"])
 def test_line_ends_encodings_and_the_text_around_survive(
-    newline: str,
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-    execute: Callable[..., str],  # noqa: F811
+    newline: str, tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
     head = "# coding: latin-1\nX = [1,\n     2 ]   # odd \xfc  \n\n"
     tail = "\n\nclass   K( object ) :\n\tdef m ( self ):  return  1\nprint(ascii(train(2)))\n"
@@ -342,10 +292,7 @@ to = "looped.py"
 """
 
 
-def test_a_loop_whose_plan_has_a_refused_helper_is_not_tried(
-    tmp_path: Path,
-    extract: Command,  # noqa: F811
-) -> None:
+def test_a_loop_whose_plan_has_a_refused_helper_is_not_tried(tmp_path: Path, extract: Command) -> None:
     write(tmp_path, WAITING, WAITING_PLAN)
     ran = extract("--plan", tmp_path / "plan.toml", "--write", "--output-format", "json")
     rows = {row["name"]: (row["status"], row["code"], row["line"]) for row in ran.json["helpers"]}

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from codemods.review.cli import main
+from tests.trees import commit, write
 
 Files = Mapping[str, str]
+BEFORE = "def step(x):\n    return x + 1\n\n\ndef run(x):\n    return step(x)\n"
 
 
 class Reviewed:
@@ -44,13 +46,18 @@ def compare(tmp_path: Path) -> Callable[[Files, Files], Reviewed]:
     def compared(base: Files, head: Files) -> Reviewed:
         for side, files in (("base", base), ("head", head)):
             (tmp_path / side).mkdir(exist_ok=True)
-            for name, text in files.items():
-                path = tmp_path / side / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode())
+            write(tmp_path / side, files)
         output = tmp_path / "review.json"
         sides = ["--base", str(tmp_path / "base"), "--head", str(tmp_path / "head")]
         status = main([*sides, "--output-format", "json", "--output", str(output)])
         return Reviewed(status, json.loads(output.read_text()), tmp_path)
 
     return compared
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a file of Python and one of settings, committed; it is the current folder."""
+    monkeypatch.chdir(tmp_path)
+    commit(write(tmp_path, {"train.py": BEFORE, "settings.toml": "rate = 1\n"}))
+    return tmp_path

@@ -1,14 +1,14 @@
 """Input that can't be used is refused in one line; what can't be judged is named; neither is ever clean."""
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from codemods.review.cli import main
-from tests.codemods.review.conftest import Files, Reviewed
+from tests.codemods.review.conftest import BEFORE, Files, Reviewed
+from tests.trees import commit, git
 
 GOOD = "def step(x):\n    return x + 1\n"
 # A file on each side, and why it is not judged; None: nothing to complain of.
@@ -112,42 +112,26 @@ def test_an_untold_kind_of_file_is_refused(tmp_path: Path, capsys: pytest.Captur
     assert "not judged  pipe.py: not a regular file" in capsys.readouterr().out
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
-    monkeypatch.chdir(tmp_path)
-    git("init", "-q")
-    (tmp_path / "good.py").write_text(GOOD)
-    git("add", ".")
-    git("commit", "-qm", "before")
-    return tmp_path
-
-
-def git(*arguments: str) -> None:
-    subprocess.run(["git", *arguments], check=True)
-
-
 def test_a_submodule_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},library")
-    git("commit", "-qm", "a submodule")
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},library")
+    git(repository, "commit", "-qm", "a submodule")
     assert main(["--base", "HEAD~1", "--head", "HEAD"]) == 1
     assert "not judged  library: a submodule" in capsys.readouterr().out
 
 
 def test_a_path_that_is_nowhere_is_refused(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "good.py").write_text(GOOD.replace("1", "2"))
-    assert main(["--base", "HEAD", "god.py"]) == 2
-    assert capsys.readouterr().err == "codemods review: god.py: neither side has such a file or folder\n"
-    assert main(["--base", "HEAD", "./good.py"]) == 1
-    assert main(["--base", "HEAD", str(repository / "good.py")]) == 1
+    (repository / "train.py").write_text(BEFORE.replace("1", "2"))
+    assert main(["--base", "HEAD", "trian.py"]) == 2
+    assert capsys.readouterr().err == "codemods review: trian.py: neither side has such a file or folder\n"
+    assert main(["--base", "HEAD", "./train.py"]) == 1
+    assert main(["--base", "HEAD", str(repository / "train.py")]) == 1
 
 
 def test_an_empty_repository_has_no_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    git("init", "-q")
+    git(tmp_path, "init", "-q")
     assert main(["--base", "HEAD"]) == 2
     assert capsys.readouterr().err == "codemods review: HEAD: no such commit or folder\n"
 
@@ -155,16 +139,16 @@ def test_an_empty_repository_has_no_base(
 def test_a_bare_repository_has_two_commits_and_no_working_tree(
     repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (repository / "good.py").write_text(GOOD.replace("1", "2"))
-    git("commit", "-qam", "after")
-    git("clone", "-q", "--bare", ".", "bare")
+    (repository / "train.py").write_text(BEFORE.replace("1", "2"))
+    commit(repository)
+    git(repository, "clone", "-q", "--bare", ".", "bare")
     monkeypatch.chdir(repository / "bare")
     assert main(["--base", "HEAD~1"]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"codemods review: {repository / 'bare'}: there is no working tree here; give")
     assert len(told.splitlines()) == 1
     assert main(["--base", "HEAD~1", "--head", "HEAD"]) == 1
-    assert "changed  good.py:1 step" in capsys.readouterr().out
+    assert "changed  train.py:1 step" in capsys.readouterr().out
 
 
 def test_a_file_for_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

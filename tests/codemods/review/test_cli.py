@@ -1,30 +1,12 @@
 """`codemods review` as a user calls it: in a git repository, with and without what it needs."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from codemods.review.cli import main
-
-BEFORE = "def step(x):\n    return x + 1\n\n\ndef run(x):\n    return step(x)\n"
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
-    monkeypatch.chdir(tmp_path)
-    git("init", "-q")
-    (tmp_path / "train.py").write_text(BEFORE)
-    (tmp_path / "settings.toml").write_text("rate = 1\n")
-    git("add", ".")
-    git("commit", "-qm", "before")
-    return tmp_path
-
-
-def git(*arguments: str) -> None:
-    subprocess.run(["git", *arguments], check=True)
+from tests.codemods.review.conftest import BEFORE
+from tests.trees import commit
 
 
 def test_a_clean_tree_has_nothing_to_read(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,7 +23,7 @@ def test_a_move_in_the_working_tree_is_proven(repository: Path, capsys: pytest.C
 
 def test_a_change_is_shown_with_its_lines(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "train.py").write_text(BEFORE.replace("1", "2"))
-    git("commit", "-qam", "after")
+    commit(repository)
     assert main(["--base", "HEAD~1", "--head", "HEAD"]) == 1
     printed = capsys.readouterr().out
     assert "changed  train.py:1 step" in printed
@@ -56,8 +38,7 @@ def test_a_statement_that_binds_many_names_is_told_once(
     body = "    seen = batch * 2\n    total += seen\n    shown = print(total)\n"
     loop = f"total = 0\nfor batch in range(9):\n{body}"
     (repository / "script.py").write_text(loop)
-    git("add", ".")
-    git("commit", "-qm", "a script")
+    commit(repository)
     (repository / "script.py").write_text(loop.replace("* 2", "* 3"))
     assert main(["--base", "HEAD"]) == 1
     printed = capsys.readouterr().out

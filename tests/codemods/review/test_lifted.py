@@ -12,6 +12,7 @@ import pytest
 from codemods.extract import main as extract
 from tests.codemods.hazards.corpus import Case, load
 from tests.codemods.review.conftest import Files, Reviewed
+from tests.trees import write
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PLAN = REPOSITORY / "codemods" / "plans" / "03_engine.toml"
@@ -317,10 +318,7 @@ def test_the_corpus_against_its_lifts(
     case: Case, tmp_path: Path, compare: Callable[[Files, Files], Reviewed]
 ) -> None:
     original = {name: text for name, text in case.programs["orig"].items() if name.endswith(".py")}
-    folder = tmp_path / "lifted"
-    for name, text in case.programs["orig"].items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
+    folder = write(tmp_path / "lifted", case.programs["orig"])
     told = io.StringIO()
     with (
         contextlib.chdir(folder),

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.golden.project import PLAIN_RUN, Project
-from tests.golden.test_commands import git
+from tests.trees import commit
 
 NAMES = ("one", "three", "two")
 
@@ -86,9 +86,7 @@ def test_folders_that_are_not_shards_of_one_suite(suite: Project) -> None:
 
 
 def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
-    git(suite.root, "init", "-q")
-    git(suite.root, "add", ".")
-    git(suite.root, "commit", "-qm", "before")
+    commit(suite.root)
     (suite.root / "three.py").write_text(
         (suite.root / "three.py").read_text().replace("range(3)", "range(2)")
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from golden.mutate.result import interval
 from tests.golden.project import Project, Result
+from tests.trees import commit, read
 
 pytestmark = pytest.mark.slow
 
@@ -60,16 +60,12 @@ def document(folder: Path) -> dict[str, dict[str, object]]:
     return {f"{p['before']} -> {p['after']}": p for p in found["planted"]}
 
 
-def everything(root: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
 def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None:
-    before = everything(small.root)
+    before = read(small.root)
     out = tmp_path / "results"
     result = mutate(small, small.root / "work.py", "-o", out)
     assert result.code == 0, result
-    assert everything(small.root) == before
+    assert read(small.root) == before
     assert "plan: 5 mutants in 1 file, on lines that train executes" in result.out
     assert "  all are tried: about 5 runs" in result.out
     assert "2 more are on lines that no run executes: nothing would kill them" in result.out
@@ -109,14 +105,7 @@ def test_what_a_program_leaves_in_its_tree_is_no_difference(small: Project) -> N
 
 
 def test_only_what_a_change_touched(small: Project) -> None:
-    def git(*arguments: str) -> None:
-        subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=small.root, check=True
-        )
-
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "before")
+    commit(small.root)
     result = mutate(small, "--base", "HEAD")
     assert (result.code, "no line of Python that can run was changed since HEAD" in result.err) == (4, True)
     small.script(WORK.replace("return n + 1", "return 1 + n"), "work.py")

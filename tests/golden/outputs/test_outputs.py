@@ -17,6 +17,7 @@ from golden.report.text import describe
 from golden.trace.outputs import Output
 from golden.trace.trace import load_trace
 from tests.golden.project import RUN, Project
+from tests.trees import write
 
 WRITES = """
 import csv, gzip, json, os, pickle, sys, time, warnings
@@ -391,9 +392,7 @@ def test_folders_of_wandb_and_mlflow(tmp_path: Path) -> None:
             f"mlruns/0/{number:032x}/metrics/loss": f"17000000{number}0000 {loss} 1\n",
             f"mlruns/0/{number:032x}/params/lr": "0.1",
         }
-        for name, text in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
+        write(root, files)
         (root / "wandb/debug.log").symlink_to(root / f"wandb/run-{date}-{run}/logs/debug.log")
         written = [(name, root / name) for name in (*files, "wandb/debug.log")]
         sides.append({o.name: o for o in read_outputs({}, written, Masks({}))})

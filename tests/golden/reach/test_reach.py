@@ -1,7 +1,6 @@
 """Which lines of a change the runs execute: in threads, forked workers and processes of their own."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from golden.reach.changed import Change
 from golden.reach.evidence import Evidence
 from golden.reach.reached import Reached
 from golden.versions import told
+from tests.trees import commit, write
 
 MAIN = """\
 import json
@@ -68,15 +68,9 @@ files = "log.jsonl"
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
-        monkeypatch.setenv(name, "nobody")
     monkeypatch.chdir(tmp_path)
     files = {"main.py": MAIN, "work.py": WORK, "golden/runs/fit.toml": RUN, "golden/runs/again.toml": RUN}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
-        subprocess.run(["git", *arguments], check=True)
+    commit(write(tmp_path, files))
     return tmp_path
 
 

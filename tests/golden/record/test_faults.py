@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from golden.trace.errors import UnusableInput
 from golden.trace.trace import load_trace
 from tests.golden.project import PLAIN, PLAIN_RUN, RUN, Project
 from tests.golden.traces import write_trace
+from tests.trees import commit, git, write
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -75,27 +75,9 @@ def test_crash_in_ab_names_its_side(project: Project) -> None:
     assert "boom; head (working tree) ran to its end" in result.err
 
 
-@pytest.fixture
-def git(project: Project) -> Callable[..., None]:
-    """Run git in the project."""
-
-    def run(*arguments: str) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-        subprocess.run(
-            ["git", "-C", str(project.root), *identity, *arguments], check=True, capture_output=True
-        )
-
-    return run
-
-
-def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None]) -> None:
+def test_data_that_git_does_not_keep(project: Project) -> None:
     project.plain("json.loads(open('data/numbers.json').read())")
-    (project.root / ".gitignore").write_text("data\n")
-    (project.root / "data").mkdir()
-    (project.root / "data" / "numbers.json").write_text("[1]")
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "one")
+    commit(write(project.root, {".gitignore": "data\n", "data/numbers.json": "[1]"}))
     ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
     result = project.golden(*ab)
     assert result.code == 3
@@ -119,34 +101,21 @@ def test_data_that_git_does_not_keep(project: Project, git: Callable[..., None])
     assert "[data] paths: " in project.golden(*ab).err
 
 
-def test_of_a_folder_that_git_keeps_a_part_of_the_rest_is_shared(
-    project: Project, git: Callable[..., None]
-) -> None:
+def test_of_a_folder_that_git_keeps_a_part_of_the_rest_is_shared(project: Project) -> None:
     """As where a placeholder keeps an empty folder; a new module in it is not given to the base."""
     run = PLAIN_RUN + '\n[data]\npaths = ["data"]\n'
     project.plain(
         "import json; json.load(open('data/raw/numbers.json')); json.load(open('data/all.json'))", run
     )
-    (project.root / ".gitignore").write_text("*.json\n__pycache__\n")
-    for name, text in {
-        "raw/.keep": "",
-        "new/.keep": "",
-        "raw/numbers.json": "[1]",
-        "all.json": "[2]",
-    }.items():
-        path = project.root / "data" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "one")
+    data = {"raw/.keep": "", "new/.keep": "", "raw/numbers.json": "[1]", "all.json": "[2]"}
+    write(project.root / "data", data)
+    commit(write(project.root, {".gitignore": "*.json\n__pycache__\n"}))
     ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
     result = project.golden(*ab)
     assert result.code == 0, result
     (project.root / "data" / "module.py").write_text("")
     project.plain("import data.module", run)
-    git("add", "train.py")
-    git("commit", "-qm", "without the module")
+    git(project.root, "commit", "-qm", "without the module", "train.py")
     result = project.golden(*ab)
     assert "base (HEAD) failed: run train: exit status 1" in result.err
     assert "No module named 'data.module'" in result.err

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.project import Project
-from tests.golden.test_commands import git
+from tests.trees import commit, git, read, write
 
 IDENTICAL = "identical: train, base (HEAD) and head (working tree)"
 
@@ -18,9 +18,7 @@ IDENTICAL = "identical: train, base (HEAD) and head (working tree)"
 def versions(project: Project) -> Project:
     """A repository with one commit, whose run needs no torch."""
     project.plain()
-    git(project.root, "init", "-q")
-    git(project.root, "add", ".")
-    git(project.root, "commit", "-qm", "before")
+    commit(project.root)
     return project
 
 
@@ -68,11 +66,7 @@ def test_submodules_are_checked_out_or_refused_in_one_line(
     versions: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = tmp_path / "library"
-    library.mkdir()
-    (library / "values.py").write_text("STEPS = 3\n")
-    git(library, "init", "-q")
-    git(library, "add", ".")
-    git(library, "commit", "-qm", "values")
+    commit(write(library, {"values.py": "STEPS = 3\n"}))
     git(versions.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "library")
     text = (versions.root / "train.py").read_text()
     versions.script(text.replace("range(3)", "range(__import__('library.values').values.STEPS)"))
@@ -93,11 +87,7 @@ def test_submodules_are_checked_out_or_refused_in_one_line(
 
 def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Project, tmp_path: Path) -> None:
     library = tmp_path / "library"
-    library.mkdir()
-    (library / "values.py").write_text("STEPS = 3\n")
-    git(library, "init", "-q")
-    git(library, "add", ".")
-    git(library, "commit", "-qm", "values")
+    commit(write(library, {"values.py": "STEPS = 3\n"}))
     git(versions.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "library")
     git(versions.root, "commit", "-qam", "with a submodule")
     git(versions.root, "submodule", "deinit", "-q", "library")
@@ -109,7 +99,7 @@ def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pyt
     update = ("record", "train", "--update", "--root", versions.root)
     assert versions.golden(*update).code == 0
     folder = versions.root / "golden" / "fixtures"
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = read(folder)
 
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -121,4 +111,4 @@ def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pyt
     assert result.code == 2
     assert result.err.splitlines()[-1].startswith("golden: can't write ")
     assert result.err.splitlines()[-1].endswith(": No space left on device")
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert read(folder) == before

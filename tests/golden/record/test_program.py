@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.project import Project
-from tests.golden.test_commands import git
+from tests.trees import commit, write
 
 # Takes a new folder for every run, reads what git ignores, and tells the time.
 SCRIPT = """
@@ -45,15 +45,9 @@ def repository(
     project = Project(root, capsys)
     (root / "golden" / "runs" / "train.toml").unlink()
     project.script(SCRIPT)
-    (root / ".gitignore").write_text("data\n")
-    (root / "data").mkdir()
-    (root / "data" / "values.txt").write_text("1 2\n")
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "one")
+    commit(write(root, {".gitignore": "data\n", "data/values.txt": "1 2\n"}))
     monkeypatch.chdir(root)
-    (root / "runs" / "0").mkdir(parents=True)
-    (root / "runs" / "0" / "metrics.jsonl").write_text("")
+    write(root, {"runs/0/metrics.jsonl": ""})
     return project
 
 

@@ -38,6 +38,7 @@ class Ran:
 
 
 Command = Callable[..., Ran]
+Execute = Callable[..., str]
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def extract() -> Command:
 
 
 @pytest.fixture
-def execute() -> Callable[..., str]:
+def execute() -> Execute:
     """Run a script in a fresh interpreter; what it printed."""
 
     def run(folder: Path, *arguments: str) -> str:
