@@ -1,7 +1,7 @@
 """Run a case: the program, the tool, the program that came out; and judge what happened to it.
 
-The tool is driven through its command line's `main`, in this process; every program runs in an interpreter of
-its own.
+The tool is driven through its command line's `main`, in this process; every program runs in a process of its
+own, forked from a fresh interpreter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from tests.trees import read, write
 Tool = Callable[[list[str]], int]
 Helper = dict[str, Any]
 """The tool's answer for one helper."""
-TIMEOUT = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +75,23 @@ def _observed(files: tuple[tuple[str, str], ...]) -> Observed:
         return _observe_in(write(Path(folder), dict(files)))
 
 
-def _observe_in(root: Path, arguments: tuple[str, ...] = ("main.py",)) -> Observed:
+@functools.cache
+def _interpreter() -> subprocess.Popen[str]:
     # -S: no site-packages, which the programs don't need and whose start-up hooks take most of the time.
-    command = [sys.executable, "-S", "-B", *arguments]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    last = done.stderr.strip().splitlines()[-1:]
-    return Observed(done.returncode, done.stdout, "".join(last))
+    command = [sys.executable, "-S", "-B", str(Path(__file__).with_name("interpreter.py"))]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _observe_in(root: Path, *, kind: str = "", program: str = "main.py") -> Observed:
+    interpreter = _interpreter()
+    assert interpreter.stdin is not None
+    assert interpreter.stdout is not None
+    with tempfile.TemporaryDirectory() as streams:
+        out, err = (Path(streams) / name for name in ("out", "err"))
+        print(root, out, err, kind, program, sep="\t", file=interpreter.stdin, flush=True)
+        status = int(interpreter.stdout.readline())
+        last = err.read_text().strip().splitlines()[-1:]
+        return Observed(status, out.read_text(), "".join(last))
 
 
 def _of_report(original: Program, result: Program, status: int, helpers: list[Helper]) -> str | None:
@@ -101,7 +111,7 @@ def _unimportable(original: Program, result: Program) -> str | None:
             return f"the tool left {name} behind"
         module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         with tempfile.TemporaryDirectory() as folder:
-            seen = _observe_in(write(Path(folder), result), ("-c", f"import {module}"))
+            seen = _observe_in(write(Path(folder), result), kind="-c", program=f"import {module}")
         if seen.exit_status:
             return f"import {module} fails: {seen.error}"
     return None
