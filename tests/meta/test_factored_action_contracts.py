@@ -1,8 +1,5 @@
 """The factored action: its heads, their tables, and what of it reaches masks, slots and events."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from esper.leyline import (
@@ -24,9 +21,7 @@ from esper.leyline import (
     LifecycleOp,
     head_sizes,
 )
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Events, Run, of_type
 
 CHOICES = {
     "slot": ("r0c0", "r0c1", "r0c2"),

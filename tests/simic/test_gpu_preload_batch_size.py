@@ -1,11 +1,8 @@
 """Preloaded data comes in the task's batches: as large for every env, however many there are."""
 
-from collections.abc import Callable
 from typing import Any
 
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Run, of_type
 
 
 def test_a_host_takes_as_many_steps_an_epoch_from_preloaded_data(run: Run) -> None:

@@ -1,13 +1,9 @@
 """What rewards were divided by goes into the checkpoint and comes back out of it."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from esper.simic.control import RewardNormalizer
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Events, Run, of_type
 
 
 def rewards(events: Events) -> list[tuple[float, float]]:

@@ -1,7 +1,7 @@
 """What a run does and reports: events and their counts, seams, rollback, host reads, learning."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,9 +10,7 @@ import pytest
 import torch
 
 from esper.simic.telemetry import LayerGradientStats, NumericalReport
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Run, of_type
 
 
 def test_numbers_of_a_round_agree_with_those_of_its_steps(run: Run) -> None:

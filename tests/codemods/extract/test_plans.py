@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -35,13 +34,9 @@ def test_the_program_does_the_same_after_the_plan(project: Path, extract: Comman
     assert "def process_train_batch" not in (project / "pkg" / "vectorized.py").read_text()
     assert "def collect_telemetry(" in (project / "pkg" / "batch_ops.py").read_text()
     assert execute(project, "run.py") == before
-
-
-@pytest.mark.parametrize("first", MODULES)
-def test_new_modules_load_in_any_order(first: str, project: Path, extract: Command, execute: Execute) -> None:
-    assert extract("--plan", project / "plan.toml", "--write").code == 0
-    for rest in itertools.islice(itertools.permutations([m for m in MODULES if m != first]), 2):
-        execute(project, "-c", "".join(f"import pkg.{module}\n" for module in (first, *rest)))
+    # Each of the modules may be the first that is loaded.
+    for first in MODULES:
+        execute(project, "-c", "".join(f"import pkg.{module}\n" for module in (first, *MODULES)))
 
 
 def test_the_report_has_captures_as_symtable_gives_them(project: Path, extract: Command) -> None:

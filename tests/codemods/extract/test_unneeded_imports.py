@@ -112,9 +112,10 @@ CASES = {
         reason="another order",
     ),
     "another distribution's module, before another's": Case(
-        "import libcst\nimport pydantic\ndef outer(n):\n    def h(x):\n        return libcst.Name(x), n\n"
-        "    return h('a'), pydantic.VERSION\n",
-        kept=("libcst",),
+        "import iniconfig\nimport pluggy\ndef outer(n):\n    def h(x):\n"
+        "        return iniconfig.IniConfig, n\n"
+        "    return h('a'), pluggy.__version__\n",
+        kept=("iniconfig",),
         reason="another order",
     ),
     "a module that imports this one while it loads": Case(

@@ -14,6 +14,7 @@ from esper.simic.training.config import TrainingConfig
 from tests.esper.records import stable
 
 Events = list[dict[str, Any]]
+Run = Callable[..., tuple[Events, Any]]
 
 
 class Collected:
@@ -44,7 +45,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Events, Any]]:
+def run(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Trains with some settings changed; gives the events and the result."""
 
     def train(**settings: Any) -> tuple[Events, Any]:

@@ -1,6 +1,5 @@
 """The agent is a client for any engine, and which engine trains the hosts changes nothing that it learns."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,9 +7,7 @@ import pytest
 from esper.leyline import PolicyProtocol, RewardProtocol
 from esper.simic.client import SimicClient
 
-from .conftest import Events
-
-Run = Callable[..., tuple[Events, Any]]
+from .conftest import Events, Run
 
 
 def test_the_client_has_what_an_engine_asks_for() -> None:

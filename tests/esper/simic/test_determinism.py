@@ -1,6 +1,5 @@
 """Same command, same bits; an env does not depend on its neighbours, nor training on telemetry."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import torch
 
 from esper.leyline.errors import InputError
 from tests.esper.records import checkpoint, same
-
-Run = Callable[..., tuple[list[dict[str, Any]], Any]]
+from tests.esper.simic.conftest import Run
 
 
 def policy_of(result: Any) -> dict[str, torch.Tensor]:

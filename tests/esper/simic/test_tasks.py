@@ -1,14 +1,11 @@
 """Text as a task, and the ways in which batches reach the hosts."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from esper.leyline import TOPOLOGY_BLUEPRINTS
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Events, Run, of_type
 
 
 def test_a_text_task_counts_characters_and_grows_what_fits_a_transformer(run: Run) -> None:

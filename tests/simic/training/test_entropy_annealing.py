@@ -1,17 +1,14 @@
 """The entropy bonus falls (or rises) in a straight line over episodes, round by round."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from esper.simic.training.reporter import calculate_entropy_anneal_steps
-from tests.esper.simic.conftest import Events, of_type
+from tests.esper.simic.conftest import Events, Run, of_type
 
-Run = Callable[..., tuple[Events, Any]]
 SHORT = {"episode_length": 1, "train_images": 16}
 
 

@@ -1,6 +1,5 @@
 """The agent: the same seed gives the same decisions; what an update touches, and when it stops; settings."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from esper.simic.agent.ppo import advantages_and_returns
 from esper.simic.training.config import TrainingConfig, parse_config
 from esper.tamiyo import feature_size, stack_action_masks
 from tests.esper.simic.agent.helpers import FREE, SLOTS, SMALL, Rollout, generators, play
-from tests.esper.simic.conftest import Events, of_type
+from tests.esper.simic.conftest import Run, of_type
 
 
 def test_the_first_environment_decides_the_same_alone_and_among_others() -> None:
@@ -152,8 +151,6 @@ def test_the_units_of_rewards_do_not_matter_from_round_to_round() -> None:
         learnt.append(weights(agent))
     torch.testing.assert_close(learnt[0], learnt[1], rtol=1e-3, atol=1e-5)
 
-
-Run = Callable[..., tuple[Events, Any]]
 
 CHANGED: dict[str, Any] = {
     "learning_rate": 3e-4,

@@ -1,15 +1,12 @@
 """The end of an episode, where it is paid and where it is cut off; rules instead of a policy."""
 
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
 
-from ..conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from ..conftest import Run, of_type
 
 
 def weights(result: Any) -> torch.Tensor:

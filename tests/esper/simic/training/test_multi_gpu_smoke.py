@@ -1,14 +1,9 @@
 """Hosts spread over several devices."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 import torch
 
-from ..conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from ..conftest import Events, Run, of_type
 
 
 def own(events: Events) -> Events:

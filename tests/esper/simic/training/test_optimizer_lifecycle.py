@@ -1,6 +1,6 @@
 """A seed is trained by an optimizer of its own exactly while its module lives."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,9 +9,8 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from esper.leyline import LIVE_STAGES
 
-from ..conftest import Events, of_type
+from ..conftest import Events, Run, of_type
 
-Run = Callable[..., tuple[Events, Any]]
 LIVE = {stage.name for stage in LIVE_STAGES}
 
 

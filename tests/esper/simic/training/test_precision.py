@@ -1,9 +1,7 @@
 """Lower precision: bfloat16, and float16 with a scaler per host; compiled policy and loss."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
@@ -12,9 +10,7 @@ from esper.simic.agent import PPOAgent
 from esper.tolaria.models import backward, step_optimizers
 from tests.esper.simic.agent.helpers import SLOTS, SMALL, play
 
-from ..conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from ..conftest import Events, Run, of_type
 
 
 def losses(events: Events) -> list[float]:

@@ -3,7 +3,6 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +15,7 @@ from esper.nissa import TelemetryHub, event_record, parse_event
 from esper.runtime import get_task_spec
 from esper.simic.training.config import TrainingConfig
 
-from ..conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from ..conftest import Events, Run, of_type
 
 SMALL = {
     "task": "cifar_minimal",

@@ -1,14 +1,10 @@
 """Reward mode escrow in a real run: accounts belong to one env and one episode, and are paid back."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.esper.simic.conftest import Events, of_type
-
-Run = Callable[..., tuple[Events, Any]]
+from tests.esper.simic.conftest import Events, Run, of_type
 
 WEIGHT = 50.0
 
