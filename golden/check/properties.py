@@ -12,7 +12,7 @@ from golden.compare import Comparison
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import compare_within
 from golden.record import Run, record_run
-from golden.trace.errors import ExitCode, GoldenError
+from golden.trace.errors import ExitCode, GoldenError, worst
 from golden.trace.trace import Trace
 
 
@@ -76,14 +76,7 @@ class Property:
     @property
     def code(self) -> ExitCode:
         """The exit status that it asks for: that of its worst comparison."""
-        return max((a.comparison.code for a in self.agreements), key=_severity)
-
-
-_SEVERITY = (ExitCode.IDENTICAL, ExitCode.NOTHING_COMPARABLE, ExitCode.DIFFERENT)
-
-
-def _severity(code: ExitCode) -> int:
-    return _SEVERITY.index(code)
+        return ExitCode(worst([agreement.comparison.code for agreement in self.agreements]))
 
 
 def judge_property(run: Run, name: str, recordings: Recordings) -> Property:

@@ -99,11 +99,17 @@ def judge(
     changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
     envs = env_verdicts(left, right, divergences, changes)
     tolerated = account.closed(agreed(left, right))
-    if divergences or changes:
-        verdict = different(compared, divergences, changes, envs, tolerated)
-        unequal = gap(left.about.fingerprint, right.about.fingerprint)
-        return other_machine(unequal, verdict) if unequal else verdict
-    return Identical(compared, envs, tolerated)
+    if not divergences and not changes:
+        return Identical(compared, envs, tolerated)
+    verdict = different(compared, divergences, changes, envs, tolerated)
+    unequal = gap(left.about.fingerprint, right.about.fingerprint)
+    if not unequal:
+        return verdict
+    return NotComparable(
+        f"they differ, and were recorded under different fingerprints ({unequal}), where bits may differ "
+        "without a cause in the code; record both on one machine",
+        verdict,
+    )
 
 
 def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:
@@ -119,15 +125,6 @@ def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Pro
     rest = iter([process for process in right if process.name not in {p.name for p in left}])
     sides = [(process, others.get(process.name) or next(rest, None)) for process in left]
     return [(a, b) for a, b in sides if b is not None]
-
-
-def other_machine(unequal: str, found: Different) -> NotComparable:
-    """Return the verdict on a difference between two kinds of machine: it may be theirs, and is shown."""
-    return NotComparable(
-        f"they differ, and were recorded under different fingerprints ({unequal}), where bits may differ "
-        "without a cause in the code; record both on one machine",
-        found,
-    )
 
 
 def different(

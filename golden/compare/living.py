@@ -127,8 +127,9 @@ def compare_living(sides: Sides) -> Found:
         if changes and not found:
             found.append(LivingState(left.name, look.name, look.number, look.after, tuple(changes), before))
         before = look.name
-    uncompared = (*_unlooked(left, right), *_alone(alone))
-    return Found(found, Compared(living=compared, uncompared=uncompared))
+    uncompared = [*_unlooked(left, right)]
+    uncompared += [f"what lived on one side only ({listed(alone, 3)})"] if alone else []
+    return Found(found, Compared(living=compared, uncompared=tuple(uncompared)))
 
 
 def _without(look: Look, labels: Set[str]) -> Look:
@@ -146,11 +147,6 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
     beyond = max(looks[-1].beyond for looks in sides)
     if beyond:
         yield f"{beyond} more modules or own generators"
-
-
-def _alone(labels: Mapping[str, None]) -> Iterator[str]:
-    if labels:
-        yield f"what lived on one side only ({listed(labels, 3)})"
 
 
 def _compare_look(left: Look, right: Look) -> tuple[list[ModuleChange], int, list[str]]:
