@@ -22,6 +22,8 @@ _dtype, _shape, _layout = attrgetter("dtype"), attrgetter("shape"), attrgetter("
 _STRIDED = frozenset([torch.strided])
 # A number, or -1 for the CPU: compared more quickly than a device.
 _device = torch.Tensor.get_device
+# Not what a tensor of a simulated GPU says, whose bytes lie on the host.
+_lies_on_gpu: Any = torch.Tensor.is_cuda.__get__  # type: ignore[attr-defined]
 
 
 class Plan:
@@ -46,7 +48,7 @@ class Plan:
         tensors = self.dense(entries)
         self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
         self._places = list(map(_device, tensors))
-        there = [where == "device" or (where == "auto" and t.is_cuda) for t in tensors]
+        there = [where == "device" or (where == "auto" and _lies_on_gpu(t)) for t in tensors]
         self._here = [i for i, on_device in enumerate(there) if not on_device]
         self._there = [i for i, on_device in enumerate(there) if on_device]
         self._flat = Flat([tensors[i] for i in self._here])

@@ -14,7 +14,7 @@ from .memory import MEMORY
 from .moves import DEVICES, device_index
 from .streams import CURRENT, Event, Stream, backward, current, default, host_waits, set_current
 from .syncs import SYNCS
-from .tensor import SimulatedTensor, ambient
+from .tensor import SimulatedTensor, adopted, ambient
 
 NAME = "simulated GPU"
 _TOTAL = 16 << 30
@@ -55,13 +55,6 @@ class _Generator(_HostGenerator, metaclass=_Generators):  # type: ignore[misc]
     @property
     def device(self) -> torch.device:
         return torch.device("cuda", self.simulated_index)
-
-
-def _inference_mode(mode: Any = True) -> Any:
-    """``torch.inference_mode``: tensors that were made in it can't be wrapped, so it is ``no_grad``."""
-    if callable(mode):
-        return torch.no_grad()(mode)
-    return torch.no_grad() if mode else torch.set_grad_enabled(torch.is_grad_enabled())
 
 
 def synchronize(device: Any = None) -> None:
@@ -267,14 +260,12 @@ def install(devices: int) -> None:
         if function := ours.get(_ACCELERATOR.get(name, name)):
             setattr(accelerator, name, _own(function))
     whole: Any = torch
-    grad: Any = torch.autograd
-    whole.inference_mode = grad.inference_mode = grad.grad_mode.inference_mode = _inference_mode
     whole.set_default_tensor_type = _set_default_tensor_type
     # A build for CUDA would have cuDNN lay out the weights of an LSTM.
     torch.backends.cudnn.is_acceptable = lambda tensor: False
     moves.install(internals.constructors())
     whole.Generator = whole._C.Generator = _Generator
-    internals.around_backward(_backward)
+    internals.around_backward(_backward, adopted)
     _no_nccl()
 
 

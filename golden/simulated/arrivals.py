@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from . import internals
 from .streams import ARRIVALS, Stream, done
@@ -66,9 +67,8 @@ class HostCopy(_Tensor):  # type: ignore[misc]
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func._schema.name == "aten::detach":
             return HostCopy(func(args[0].on_host), args[0].queued)
-        from .tensor import dispatch
-
-        return dispatch(func, args, kwargs or {})
+        args, kwargs = tree_map_only(HostCopy, HostCopy.arrived, (args, kwargs or {}))
+        return func(*args, **kwargs)
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 

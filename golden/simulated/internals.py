@@ -34,36 +34,42 @@ def make_wrapper(cls: type[torch.Tensor], inner: torch.Tensor) -> Any:
     return _MAKE(cls, inner.shape, **form)
 
 
-def swap(one: Any, other: Any) -> None:
-    """Exchange two tensors under the names that the program has for them.
-
-    ``torch.utils.swap_tensors`` refuses a parameter that a graph still refers to; a GPU does not.
-    """
-    one.__class__, other.__class__ = other.__class__, one.__class__
-    kept = dict(one.__dict__)
-    one.__dict__.clear()
-    one.__dict__.update(other.__dict__)
-    other.__dict__.clear()
-    other.__dict__.update(kept)
-    _C._swap_tensor_impl(one, other)
+def overloads(packet: Any) -> list[Any]:
+    """The operations of one name that have kernels, and are not TorchScript's alone."""
+    found = [getattr(packet, name) for name in packet.overloads()]
+    return [operation for operation in found if _C._dispatch_has_kernel(operation.name())]
 
 
-def parameters_are_swapped() -> None:
-    """Have ``Module.to`` leave each parameter the object that it is, as on a GPU."""
-    torch.__future__.set_swap_module_params_on_conversion(True)
-    utils: Any = torch.utils
-    utils.swap_tensors = swap
+def is_composite(operation: Any) -> bool:
+    """Tell whether an operation is made of others, which autograd sees in its place."""
+    return bool(_C._dispatch_has_kernel_for_dispatch_key(operation.name(), "CompositeImplicitAutograd"))
 
 
-def change_form(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Give a wrapper itself the sizes that an operation such as ``t_`` gives to what it wraps."""
-    before = _C._meta_in_tls_dispatch_include()
-    _C._set_meta_in_tls_dispatch_include(True)
-    try:
-        with _C._DisableTorchDispatch():
-            func(*args, **kwargs)
-    finally:
-        _C._set_meta_in_tls_dispatch_include(before)
+def values_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor that holds the values of a sparse one, or that torch.func has wrapped."""
+    functorch: Any = _C._functorch
+    if functorch.is_functorch_wrapped_tensor(tensor):
+        return values_of(functorch.get_unwrapped(tensor))
+    if tensor.layout is torch.sparse_coo:
+        return tensor._values()
+    return tensor if tensor.layout is torch.strided else tensor.values()
+
+
+def adopt_wrapped(adopted: Callable[[Any], Any]) -> None:
+    """Pass what torch.func wraps and gives back through ``adopted``."""
+    from torch._functorch import eager_transforms, vmap
+
+    modules: tuple[tuple[Any, str], ...] = (
+        (vmap, "_add_batch_dim"),
+        (vmap, "_remove_batch_dim"),
+        (eager_transforms, "_wrap_for_grad"),
+    )
+    for module, name in modules:
+        setattr(module, name, _passed(getattr(module, name), adopted))
+
+
+def _passed(original: Any, through: Callable[[Any], Any]) -> Any:
+    return lambda *args: through(original(*args))
 
 
 def default_device() -> torch.device | None:
@@ -100,15 +106,17 @@ def backward_node() -> int | None:
     return None if node is None else int(node._sequence_nr())
 
 
-def around_backward(guard: Callable[[Any], contextlib.AbstractContextManager[None]]) -> None:
-    """Have every backward pass run inside of ``guard(roots)``."""
+def around_backward(
+    guard: Callable[[Any], contextlib.AbstractContextManager[None]], adopted: Callable[[Any], Any]
+) -> None:
+    """Have every backward pass run inside of ``guard(roots)``, and pass its result through ``adopted``."""
     import torch.autograd.graph as graph
 
     original: Any = graph._engine_run_backward
 
     def run(*args: Any, **kwargs: Any) -> Any:
         with guard(args[0]):
-            return original(*args, **kwargs)
+            return adopted(original(*args, **kwargs))
 
     modules: tuple[Any, ...] = (graph, torch.autograd)
     for module in modules:
@@ -130,15 +138,10 @@ def groups_by_device(device_of: Callable[[torch.Tensor], torch.device | None]) -
     _C._group_tensors_by_device_and_dtype = group
 
 
-def own_storage_rebuilt(wrap: Callable[[torch.Tensor, Any], torch.Tensor]) -> None:
-    """Pass each tensor that is loaded from a file, with its storage, through ``wrap``."""
+def rebuilt_tensors_pass(through: Callable[[Any], Any]) -> None:
+    """Pass each tensor that is loaded from a file through a function."""
     utils: Any = torch._utils
-    original = utils._rebuild_tensor
-
-    def rebuild(storage: Any, *args: Any) -> torch.Tensor:
-        return wrap(original(storage, *args), getattr(storage, "_untyped_storage", storage))
-
-    utils._rebuild_tensor = rebuild
+    utils._rebuild_tensor = _passed(utils._rebuild_tensor, through)
 
 
 def load_compiler() -> None:

@@ -13,7 +13,7 @@ from . import internals
 from .arrivals import HostCopy, mark_pinned, pinned, poison
 from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
-from .tensor import SimulatedTensor, apart, fresh, read_by_host, take_over, wrapped
+from .tensor import SimulatedTensor, adopted, apart, data, fresh, on_host, plain_call, read_by_host
 
 Device = torch.device | str | int | None
 _LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
@@ -51,15 +51,13 @@ class _Move(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return copied(grads[0], ctx.index, ctx.dtype, False, None), None, None, None, None
+        return copied(adopted(grads[0]), ctx.index, ctx.dtype, False, None), None, None, None, None
 
 
 def copied(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bool, layout: Any) -> Any:
     """A copy of a tensor on a device, or with None on the host."""
     from_device = isinstance(source, SimulatedTensor)
-    inner: torch.Tensor = source.on_host if isinstance(source, SimulatedTensor) else source
-    if isinstance(source, HostCopy):
-        inner = source.arrived()
+    inner = source.arrived() if isinstance(source, HostCopy) else on_host(source)
     where = place()
     stream = of_operation(source.number if isinstance(source, SimulatedTensor) else index or 0)
     queue(stream)
@@ -67,15 +65,15 @@ def copied(source: torch.Tensor, index: int | None, dtype: Any, non_blocking: bo
         RACES.access(source.state, stream, False, where)
     form = torch.preserve_format if layout is None else layout
     with apart():
-        values = _original["to"](inner.detach(), dtype=dtype or inner.dtype, copy=True, memory_format=form)
+        values = _original["to"](inner, dtype=dtype or inner.dtype, copy=True, memory_format=form)
     if index is not None and from_device:
         # From one device to another both streams wait for each other, not the host.
         target = of_operation(index)
         merge(target.clock, stream.known())
-        return fresh(values, index, where)
+        return fresh(values, index)
     if index is None and non_blocking:
         return HostCopy(values, (stream, stream.seq, where))
-    made = values if index is None else fresh(values, index, where)
+    made = values if index is None else fresh(values, index)
     if not non_blocking and inner.numel():
         # A sparse tensor is its indices and its values.
         SYNCS.note(f"copy to the {'host' if index is None else 'device'}", _PARTS.get(inner.layout, 1))
@@ -160,7 +158,7 @@ def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **k
     """``Tensor.type``."""
     simulated = isinstance(self, SimulatedTensor)
     if dtype is None:
-        name: str = _original["type"](self.on_host if isinstance(self, SimulatedTensor) else self)
+        name: str = _original["type"](on_host(self))
         return name.replace("torch.", "torch.cuda.") if simulated else name
     wanted = getattr(dtype, "simulated_name", dtype)
     if isinstance(wanted, str):
@@ -228,6 +226,13 @@ def copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) 
     return self
 
 
+def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """``one_hot``, which on a device looks at values only for the number of classes."""
+    if num_classes == -1 and isinstance(tensor, SimulatedTensor) and tensor.numel():
+        num_classes = int(tensor.max()) + 1
+    return _original["one_hot"](tensor, num_classes)  # type: ignore[no-any-return]
+
+
 def representation(self: SimulatedTensor, *, tensor_contents: Any = None) -> str:
     """A tensor as text, for which its values are copied to the host."""
     text = repr(read_by_host(self, "print"))
@@ -254,10 +259,8 @@ def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> SimulatedTensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
             "moment."
         )
-    made = fresh(self.on_host.clone(memory_format=torch.preserve_format), self.number)
-    for name, value in self.__dict__.items():
-        if name not in ("on_host", "number", "state"):
-            setattr(made, name, value)
+    made: SimulatedTensor = fresh(on_host(self).clone(memory_format=torch.preserve_format), self.number)
+    made.__dict__.update(self.__dict__)
     made.requires_grad_(self.requires_grad)
     memo[id(self)] = made
     if self.grad is not None:
@@ -268,34 +271,22 @@ def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> SimulatedTensor:
 def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     """Have a file hold the tensor as one of a device, as on a GPU, for which it is copied to the host."""
     if getattr(self, "_is_param", False):
-        plain = wrapped(self.on_host, self.number, self.state)
-        return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
-    storage: Any = read_by_host(self, "save").untyped_storage()
-    storage.simulated_index = self.number
-    make: Any = torch.storage.TypedStorage
-    typed = make(wrap_storage=storage, dtype=self.dtype, _internal=True)
-    form = (typed, self.on_host.storage_offset(), tuple(self.size()), self.on_host.stride())
-    return torch._utils._rebuild_tensor_v2, (*form, self.requires_grad, OrderedDict())
+        return torch._utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+    plain = read_by_host(self, "save").requires_grad_(self.requires_grad)
+    return plain_call(plain.__reduce_ex__, protocol)
 
 
 def _tag(storage: Any) -> str | None:
-    index = getattr(storage, "simulated_index", None)
-    return None if index is None else f"cuda:{index}"
+    state = getattr(storage, "state", None)
+    return None if state is None else f"cuda:{state.index}"
 
 
 def _located(storage: Any, location: str) -> Any:
     if not location.startswith("cuda"):
         return None
-    storage.simulated_index = device_index(location)
-    return storage
-
-
-def _loaded(tensor: torch.Tensor, storage: Any) -> torch.Tensor:
-    index = getattr(storage, "simulated_index", None)
-    if index is None or isinstance(tensor, SimulatedTensor):
-        return tensor
     SYNCS.note("copy to the device")
-    return fresh(tensor, index)
+    fresh(torch.empty(0, dtype=torch.uint8).set_(storage), device_index(location) or 0)
+    return storage
 
 
 def install(constructors: list[str]) -> None:
@@ -317,21 +308,22 @@ def install(constructors: list[str]) -> None:
         setattr(whole, name, method)
     _original["is_pinned"] = whole.is_pinned
     whole.is_pinned = lambda self, device=None: pinned(self)
-    whole.data = property(lambda self: _DATA_GET(self), take_over)
+    whole.data = data
+    functional: Any = torch.nn.functional
+    _original["one_hot"], functional.one_hot = functional.one_hot, one_hot
     device: Any = SimulatedTensor
     device.__repr__, device.__format__ = representation, formatted
     device.__deepcopy__, device.__reduce_ex__ = duplicate, reduced
     torch.serialization.register_package(5, _tag, _located)
-    internals.own_storage_rebuilt(_loaded)
+    internals.rebuilt_tensors_pass(adopted)
+    internals.adopt_wrapped(adopted)
     internals.groups_by_device(lambda t: t.device if isinstance(t, SimulatedTensor) else None)
-    internals.parameters_are_swapped()
     for name in constructors:
         setattr(torch, name, _constructor(name, getattr(torch, name)))
     for name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor", "new_empty_strided"):
         setattr(whole, name, _new(getattr(whole, name)))
 
 
-_DATA_GET: Any = torch.Tensor.data.__get__  # type: ignore[attr-defined]
 # What comes from Python is made on the host, then copied.
 _COPYING = {"tensor", "as_tensor", "asarray", "new_tensor"}
 
@@ -361,7 +353,7 @@ def _constructor(name: str, original: Any) -> Any:
         if args and name in _COPYING:
             args = (_read(first, kwargs), *args[1:])
         elif like and isinstance(first, SimulatedTensor):
-            args = (first.on_host.detach(), *args[1:])
+            args = (on_host(first), *args[1:])
         _check_generator(kwargs.get("generator"), index)
         pin = kwargs.pop("pin_memory", False)
         if index is not None:
@@ -408,9 +400,8 @@ def _new(original: Any) -> Any:
         if here is None and index is None:
             return original(self, *args, **kwargs)
         needs = kwargs.pop("requires_grad", False)
-        inner = self.on_host if isinstance(self, SimulatedTensor) else self
         with apart():
-            made = original(inner, *args, **kwargs)
+            made = original(on_host(self), *args, **kwargs)
         return _placed(made, original.__name__, index, needs)
 
     return make

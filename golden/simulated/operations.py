@@ -5,9 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import torch
+
+from . import internals
 
 _WAITS: dict[str, dict[str, Any]] = {
     row["op"]: row for row in tomllib.loads((Path(__file__).parent / "waits.toml").read_text())["wait"]
@@ -33,28 +36,55 @@ class Operation:
     Attributes:
         run: computes it, without a call in between.
         written: the arguments that it writes to.
-        returned: for each result the argument that it is, or None.
     """
 
-    __slots__ = ("form", "makes", "mixes", "name", "returned", "run", "view", "wait", "written")
+    __slots__ = ("makes", "mixes", "name", "run", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
         self.name = schema.name.partition("::")[2]
         self.wait = _WAITS.get(self.name)
-        by_alias: dict[str, Argument] = {
-            str(a.alias_info.before_set): (i, a.name)
+        self.written: tuple[Argument, ...] = tuple(
+            (i, a.name)
             for i, a in enumerate(schema.arguments)
             if a.alias_info is not None and a.alias_info.is_write
-        }
-        self.written = tuple(by_alias.values())
-        aliases = [r.alias_info for r in schema.returns]
-        self.returned = tuple(alias and by_alias.get(str(alias.before_set)) for alias in aliases)
-        self.view = (any(aliases) and not self.written) or self.name in _SHARING
-        self.form = torch.Tag.inplace_view in func.tags or self.name in ("resize_", "set_", "resize_as_")
+        )
+        aliases = any(r.alias_info for r in schema.returns)
+        self.view = (aliases and not self.written) or self.name in _SHARING
         takes = any("Tensor" in str(a.type) for a in schema.arguments)
         self.makes = not takes and any("Tensor" in str(r.type) for r in schema.returns)
         self.mixes = self.name in _MIXING or self.name.startswith(("_fused_", "_foreach_"))
+
+
+def single(func: Any) -> Operation | None:
+    """The operation that a function of torch is and nothing else, whatever its arguments; None if it is more.
+
+    It has no ``out`` argument here, and neither waits nor takes tensors of the host.
+    """
+    if not isinstance(func, (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)):
+        return None
+    packet: Any = getattr(torch.ops.aten, _SLOTS.get(func.__name__, func.__name__), None)
+    if not hasattr(packet, "overloads"):
+        return None
+    overloads = internals.overloads(packet)
+    operations = [Operation(one) for one in overloads if not any(a.is_out for a in one._schema.arguments)]
+    # Such an operation is made of others, of which each counts.
+    if not operations or any(map(internals.is_composite, overloads)):
+        return None
+    first = operations[0]
+    alike = all((one.written, one.makes) == (first.written, first.makes) for one in operations)
+    return None if first.wait or first.makes or first.name in _MIXING or not alike else first
+
+
+# How Python spells operations.
+_SLOTS = {"__neg__": "neg"}
+_SLOTS |= {f"__{name}__": name for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+for _name, _of in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div")):
+    _SLOTS |= {f"__{_name}__": _of, f"__i{_name}__": f"{_of}_"}
+# Methods that compute nothing.
+ASKING = frozenset(
+    {"dim", "element_size", "is_complex", "is_contiguous", "is_floating_point", "numel", "size", "stride"}
+)
 
 
 def _indices(args: tuple[Any, ...], *, on_device: bool) -> list[torch.Tensor]:
@@ -77,7 +107,7 @@ def _equal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 
 def _mm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    return sum(a.layout is torch.sparse_coo and not a.on_host.is_coalesced() for a in args[:2] if a.is_cuda)
+    return sum(a.layout is torch.sparse_coo and not a.is_coalesced() for a in args[:2] if a.is_cuda)
 
 
 def _where(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

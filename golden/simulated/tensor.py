@@ -1,10 +1,10 @@
-"""Tensors of a simulated device: a tensor of the CPU inside, computed with by the CPU's kernels."""
+"""Tensors of a simulated device: tensors of the CPU whose class and storage say that they are on a GPU."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import MethodWrapperType
 from typing import Any
 
@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
 from .arrivals import HostCopy, pinned
-from .operations import Operation, argument, from_host, times
+from .operations import ASKING, Operation, argument, from_host, single, times
 from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
-from .syncs import SYNCS, Place, place
+from .syncs import SYNCS, place
 
 _Tensor: Any = torch.Tensor
 _DispatchMode: Any = TorchDispatchMode
@@ -24,6 +24,8 @@ _CPU = torch.device("cpu")
 _ASKED = {"__bool__": "truth", "__float__": "item", "__int__": "item", "__index__": "index", "item": "item"}
 _PLAIN = frozenset({int, float, bool, type(None), torch.dtype, torch.layout, torch.memory_format, str})
 _operations: dict[int, Operation] = {}
+# Functions of torch that are one operation each, and None for the others.
+_singles: dict[Any, Any] = {}
 
 
 class _Ambient(threading.local):
@@ -39,41 +41,43 @@ AMBIENT = _Ambient()
 
 
 class SimulatedTensor(_Tensor):  # type: ignore[misc]
-    """A tensor that says ``cuda:0``.
-
-    Attributes:
-        on_host: the tensor of the CPU that has its values.
-        number: that of the device.
-        state: the state of its storage.
-    """
-
-    on_host: torch.Tensor
-    number: int
-    state: State
+    """A tensor that says ``cuda:0``; its storage has a `State`."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if type(func) is MethodWrapperType:
-            return plain_call(func, *args)
+        if type(func) is MethodWrapperType or getattr(func, "__name__", "") in ASKING:
+            return adopted(plain_call(func, *args, **kwargs or {}))
         ambient, outer = AMBIENT, AMBIENT.call
         if ambient.depth:
             ambient.call = outer or (func, args, kwargs)
             with internals.Disabled():
-                return func(*args, **kwargs or {})
+                return adopted(func(*args, **kwargs or {}))
+        if not RACES.several:
+            operation = _singles.get(func, func)
+            if operation is func:
+                operation = _singles[func] = single(func)
+            if operation is not None and _is_simple(args) and (not kwargs or _is_simple(kwargs.values())):
+                return _single_call(operation, func, args, kwargs or {})
         ambient.call = (func, args, kwargs)
         internals.push_mode(MODE)
         ambient.depth = 1
         try:
             with internals.Disabled():
-                return func(*args, **kwargs or {})
+                return adopted(func(*args, **kwargs or {}))
         finally:
             ambient.depth = 0
             ambient.call = outer
             internals.pop_mode()
 
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return dispatch(func, args, kwargs or {})
+    @property
+    def state(self) -> State:
+        found = state_of(self)
+        assert found is not None
+        return found
+
+    @property
+    def number(self) -> int:
+        return self.state.index
 
     @property
     def device(self) -> torch.device:
@@ -81,16 +85,9 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
 
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
-    data = property(lambda self: plain_call(_DATA.__get__, self), lambda self, value: take_over(self, value))
 
     def get_device(self) -> int:
         return self.number
-
-    def data_ptr(self) -> int:
-        return self.on_host.data_ptr()
-
-    def untyped_storage(self) -> Any:
-        return self.on_host.untyped_storage()
 
     def is_pinned(self, device: Any = None) -> bool:
         return False
@@ -99,21 +96,40 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
         if isinstance(stream, Stream):
             self.state.recorded = {*(self.state.recorded or ()), stream.number}
 
-    def __len__(self) -> int:
-        if not self.on_host.dim():
-            raise TypeError("len() of a 0-d tensor")
-        return self.on_host.shape[0]
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """The storage that a tensor has its values in."""
+    try:
+        return tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return internals.values_of(tensor).untyped_storage()
 
 
-def wrapped(inner: torch.Tensor, index: int, state: State) -> SimulatedTensor:
-    """A tensor of a device around one of the CPU."""
-    made: SimulatedTensor = internals.make_wrapper(SimulatedTensor, inner)
-    made.on_host, made.number, made.state = inner, index, state
-    return made
+def state_of(tensor: torch.Tensor) -> State | None:
+    """The state of the storage of a tensor of a device; None on the host."""
+    return getattr(storage_of(tensor), "state", None)
+
+
+def adopted(value: Any) -> Any:
+    """A result of torch; each tensor in it that has the memory of a device is given the class."""
+    kind = type(value)
+    if kind is torch.Tensor:
+        if state_of(value) is not None:
+            value.__class__ = SimulatedTensor
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            adopted(item)
+    return value
+
+
+def on_host(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the CPU with the memory of one of a device."""
+    with apart(), internals.Disabled():
+        return tensor.detach()
 
 
 class _Mode(_DispatchMode):  # type: ignore[misc]
-    """The mode that sees what torch's own code makes while it works on tensors of a device."""
+    """The mode that sees the operations of a call of torch on tensors of a device, and of a backward pass."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -121,7 +137,8 @@ class _Mode(_DispatchMode):  # type: ignore[misc]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return dispatch(func, args, kwargs or {})
+        with internals.Disabled():
+            return dispatch(func, args, kwargs or {})
 
 
 MODE = _Mode()
@@ -157,29 +174,60 @@ def apart() -> Iterator[None]:
             internals.push_mode(MODE)
 
 
-def plain_call(function: Any, *args: Any) -> Any:
+def plain_call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of torch on tensors as its C++ sees them."""
     with internals.Disabled():
-        return function(*args)
+        return function(*args, **kwargs)
 
 
-def written_by(stream: Stream, inner: torch.Tensor, index: int, where: Place) -> SimulatedTensor:
-    """A tensor of a device with a storage of its own, which the last operation of a stream has written."""
-    if inner.layout is torch.strided:
-        size = inner.untyped_storage().nbytes()
-    else:
-        parts = (inner._indices(), inner._values()) if inner.layout is torch.sparse_coo else ()
-        size = sum(part.untyped_storage().nbytes() for part in parts)
-    state = State(index, size, where)
-    state.write = (stream, stream.seq, where)
-    return wrapped(inner, index, state)
+def _is_simple(values: Iterable[Any]) -> bool:
+    """Tell whether no tensor among arguments is on the host."""
+    for value in values:
+        kind = type(value)
+        if kind is SimulatedTensor or kind in _PLAIN:
+            continue
+        if not isinstance(value, (list, tuple)) or not _is_simple(value):
+            return False
+    return True
 
 
-def fresh(inner: torch.Tensor, index: int, where: Place | None = None) -> SimulatedTensor:
+def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that is one operation, with one stream only: `dispatch` without the way there."""
+    with internals.Disabled():
+        out = func(*args, **kwargs)
+        stream = of_operation(0)
+        stream.seq += 1
+        if operation.written:
+            _note_accesses(operation, [], args, kwargs, stream)
+        return written_by(stream, out, 0)
+
+
+def written_by(stream: Stream, made: Any, index: int) -> Any:
+    """A result, with a state for each new storage: the last operation of a stream wrote it."""
+    if isinstance(made, torch.Tensor):
+        storage = storage_of(made)
+        if not hasattr(storage, "state"):
+            where = place()
+            storage.state = state = State(index, _size(made, storage), where)
+            state.write = (stream, stream.seq, where)
+        if type(made) is torch.Tensor:
+            made.__class__ = SimulatedTensor
+    elif isinstance(made, (list, tuple)):
+        for item in made:
+            written_by(stream, item, index)
+    return made
+
+
+def _size(tensor: torch.Tensor, storage: Any) -> int:
+    indices = tensor._indices().untyped_storage().nbytes() if tensor.layout is torch.sparse_coo else 0
+    return int(storage.nbytes()) + indices
+
+
+def fresh(made: torch.Tensor, index: int) -> Any:
     """A new tensor of a device, written by the current stream."""
     stream = of_operation(index)
     queue(stream)
-    return written_by(stream, inner, index, place() if where is None else where)
+    return written_by(stream, made, index)
 
 
 def read_by_host(tensor: SimulatedTensor, kind: str) -> torch.Tensor:
@@ -191,31 +239,23 @@ def read_by_host(tensor: SimulatedTensor, kind: str) -> torch.Tensor:
     if tensor.numel():
         SYNCS.note(kind)
         host_waits(stream.known())
-    return tensor.on_host
+    return on_host(tensor)
 
 
-def take_over(tensor: torch.Tensor, value: torch.Tensor) -> None:
-    """Do as ``tensor.data = value`` does: the object stays, with another memory."""
-    if not isinstance(tensor, SimulatedTensor) and not isinstance(value, SimulatedTensor):
-        plain_call(_DATA.__set__, tensor, value)
-        return
-    needs, grad = tensor.requires_grad, tensor.grad
-    is_parameter = getattr(tensor, "_is_param", False) or isinstance(tensor, torch.nn.Parameter)
-    made = value.detach()
-    if is_parameter and isinstance(made, SimulatedTensor):
-        made._is_param = True
-    elif is_parameter:
-        made = torch.nn.Parameter(made, requires_grad=False)
-    if tensor.is_leaf and made.is_leaf:
-        tensor.grad = None
-        internals.swap(tensor, made)
-        tensor.requires_grad_(needs)
-        tensor.grad = grad
-    elif isinstance(tensor, SimulatedTensor) and isinstance(value, SimulatedTensor):
-        tensor.on_host, tensor.number, tensor.state = value.on_host, value.number, value.state
+def set_data(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    """Do as ``tensor.data = value`` does: the object stays, with another memory, maybe on another device."""
+    plain_call(_DATA.__set__, tensor, value)
+    made: Any = tensor
+    on_device = state_of(tensor) is not None
+    if on_device and not isinstance(tensor, SimulatedTensor):
+        made._is_param = isinstance(tensor, torch.nn.Parameter)
+        made.__class__ = SimulatedTensor
+    elif not on_device and isinstance(tensor, SimulatedTensor):
+        made.__class__ = torch.nn.Parameter if getattr(tensor, "_is_param", False) else torch.Tensor
 
 
 _DATA: Any = torch.Tensor.data
+data = property(lambda self: adopted(plain_call(_DATA.__get__, self)), set_data)
 
 
 def _of_call() -> Iterator[Any]:
@@ -249,38 +289,35 @@ _OF_HOST = (torch.Tensor, torch.nn.Parameter)
 
 def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], stream: Stream) -> None:
     assert operation.wait is not None
-    kind = operation.wait["kind"]
+    kind, asked = operation.wait["kind"], getattr((AMBIENT.call or (None,))[0], "__name__", "")
+    if asked == "one_hot":
+        # Only its CPU kernel checks the classes.
+        return
     if kind == "mask":
         SYNCS.note("copy to the device", from_host(args))
     count = times(operation, args, kwargs)
-    if operation.name == "_local_scalar_dense" and AMBIENT.call is not None:
-        kind = _ASKED.get(getattr(AMBIENT.call[0], "__name__", ""), kind)
+    if operation.name == "_local_scalar_dense":
+        kind = _ASKED.get(asked, kind)
     if count:
         SYNCS.note(kind, count)
         host_waits(stream.known())
 
 
-# A function inside of `dispatch` that calls itself would keep its arguments alive until the next collection.
-def _inside(value: Any, tensors: list[SimulatedTensor], of_host: list[torch.Tensor]) -> Any:
-    """An argument as the CPU's kernels take it; the tensors in it are added to the lists."""
-    kind = type(value)
-    if kind is SimulatedTensor:
-        tensors.append(value)
-        return value.on_host
-    if kind in _PLAIN:
-        return value
-    if isinstance(value, torch.Tensor):
-        if isinstance(value, SimulatedTensor):
+def _sort(values: Iterable[Any], tensors: list[SimulatedTensor], of_host: list[torch.Tensor]) -> None:
+    """Add the tensors among the arguments of an operation to a list, by where they are."""
+    for value in values:
+        kind = type(value)
+        if kind is SimulatedTensor:
             tensors.append(value)
-            return value.on_host
-        if isinstance(value, HostCopy):
-            return value.arrived()
-        if value.dim():
-            of_host.append(value)
-        return value
-    if isinstance(value, (list, tuple)) and value:
-        return type(value)([_inside(item, tensors, of_host) for item in value])
-    return value
+        elif kind in _PLAIN:
+            pass
+        elif isinstance(value, torch.Tensor):
+            if isinstance(adopted(value), SimulatedTensor):
+                tensors.append(value)  # type: ignore[arg-type]
+            elif not isinstance(value, HostCopy) and value.dim():
+                of_host.append(value)
+        elif isinstance(value, (list, tuple)):
+            _sort(value, tensors, of_host)
 
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -291,91 +328,75 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         operation = _operations[id(func)] = Operation(func)
     tensors: list[SimulatedTensor] = []
     of_host: list[torch.Tensor] = []
-    given = [_inside(value, tensors, of_host) for value in args]
-    named = {key: _inside(value, tensors, of_host) for key, value in kwargs.items()} if kwargs else kwargs
+    _sort(args, tensors, of_host)
+    if kwargs:
+        _sort(kwargs.values(), tensors, of_host)
     if not tensors:
-        out = operation.run(*given, **named)
-        if operation.makes and AMBIENT.depth and isinstance(out, torch.Tensor):
+        out = operation.run(*args, **kwargs)
+        if operation.makes and AMBIENT.depth:
             # What torch's own code makes is on the device of the arguments that it was given.
             of_call = (value.number for value in _of_call() if isinstance(value, SimulatedTensor))
             return fresh(out, next(of_call, AMBIENT.index))
-        if len(operation.returned) == 1 and operation.returned[0] is not None:
-            return argument(args, kwargs, operation.returned[0])
         return out
-    index = tensors[0].number
-    where = place()
+    index = tensors[0].number if RACES.several else 0
     stream = of_operation(index)
     if RACES.several:
         merge(stream.clock, HOST)
     stream.seq += 1
     if operation.name == "copy_":
-        return _copy(func, args, given, named, where)
-    others = [one.number for one in tensors[1:] if one.number != index and one.on_host.dim()]
+        return _copy(operation, args, kwargs)
+    if of_host or RACES.several:
+        _check_devices(operation, func, index, tensors, of_host)
+    if operation.wait is not None:
+        _wait(operation, args, kwargs, stream)
+    if kwargs:
+        # Both are of the result.
+        kwargs |= {"device": _CPU} if kwargs.get("device") is not None else {}
+        kwargs |= {"pin_memory": False} if kwargs.get("pin_memory") else {}
+    out = operation.run(*args, **kwargs)
+    if operation.written or RACES.several:
+        _note_accesses(operation, tensors, args, kwargs, stream)
+    if operation.name == "_pack_padded_sequence":
+        # The sizes of the batches stay on the host.
+        written_by(stream, out[0], index)
+        return out
+    return written_by(stream, out, index)
+
+
+def _check_devices(
+    operation: Operation, func: Any, index: int, tensors: list[SimulatedTensor], of_host: list[torch.Tensor]
+) -> None:
+    others = [one.number for one in tensors[1:] if one.number != index and one.dim()]
     if others or (of_host and not operation.mixes and _given_from_host(of_host)):
         names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two devices, "
             f"{names[0]} and {names[1]}! (at {func})"
         )
-    if operation.wait is not None:
-        _wait(operation, args, kwargs, stream)
-    if kwargs:
-        # Both are of the result.
-        named |= {"device": _CPU} if named.get("device") is not None else {}
-        named |= {"pin_memory": False} if named.get("pin_memory") else {}
-    out = operation.run(*given, **named)
-    if operation.written or (RACES.several and not operation.view):
-        _note_accesses(operation, tensors, args, kwargs, stream, where)
-    if operation.form:
-        internals.change_form(func, args, kwargs)
-        if operation.name == "set_" and len(args) > 1 and isinstance(args[1], SimulatedTensor):
-            args[0].state = args[1].state
-    if operation.name == "_pack_padded_sequence":
-        # The sizes of the batches stay on the host.
-        return written_by(stream, out[0], index, where), out[1]
-    view_of = tensors[0].state if operation.view else None
-    if len(operation.returned) == 1 and operation.returned[0] is not None:
-        return argument(args, kwargs, operation.returned[0])
-    if operation.written and isinstance(out, (list, tuple)):
-        # Results that an operation writes into are the arguments.
-        return type(out)(
-            argument(args, kwargs, which) if which else _outside(value, view_of, index, stream, where)
-            for value, which in zip(out, operation.returned, strict=True)
-        )
-    return _outside(out, view_of, index, stream, where)
 
 
 def _note_accesses(
-    operation: Operation, tensors: list[SimulatedTensor], args: Any, kwargs: Any, stream: Stream, where: Place
+    operation: Operation, tensors: list[SimulatedTensor], args: Any, kwargs: Any, stream: Stream
 ) -> None:
-    written = set()
+    where, written = place(), set()
+    use = (stream, stream.seq, where)
     for which in operation.written:
         value = argument(args, kwargs, which)
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, SimulatedTensor):
-                written.add(id(item.state))
+                state = item.state
+                written.add(id(state))
                 if not RACES.several:
-                    item.state.write = (stream, stream.seq, where)
-    if RACES.several:
-        for state in {id(tensor.state): tensor.state for tensor in tensors}.values():
+                    state.write = use
+    if RACES.several and not operation.view:
+        for state in {id(state): state for state in (tensor.state for tensor in tensors)}.values():
             RACES.access(state, stream, id(state) in written, where)
 
 
-def _outside(value: Any, view_of: State | None, index: int, stream: Stream, where: Place) -> Any:
-    """A result as a tensor of the device: with the storage that it is a view of, or with its own."""
-    if isinstance(value, torch.Tensor):
-        if view_of is not None:
-            return wrapped(value, index, view_of)
-        return written_by(stream, value, index, where)
-    if type(value) in (list, tuple):
-        return type(value)([_outside(item, view_of, index, stream, where) for item in value])
-    return value
-
-
-def _copy(func: Any, args: Any, given: list[Any], named: Any, where: Place) -> Any:
+def _copy(operation: Operation, args: Any, kwargs: Any) -> Any:
     """``target.copy_(source)``, between host and device as well."""
-    target, source = args[0], args[1]
-    waits = not (named.get("non_blocking") or (len(given) > 2 and given[2]))
+    target, source, where = args[0], args[1], place()
+    waits = not (kwargs.get("non_blocking") or (len(args) > 2 and args[2]))
     of_target = of_operation(target.number) if isinstance(target, SimulatedTensor) else None
     of_source = of_operation(source.number) if isinstance(source, SimulatedTensor) else None
     if of_target is not None and of_source is not None and of_target is not of_source:
@@ -389,7 +410,7 @@ def _copy(func: Any, args: Any, given: list[Any], named: Any, where: Place) -> A
         if of_source is None and waits and source.numel():
             SYNCS.note("copy to the device")
             host_waits(of_target.known())
-    func(*given, **named)
+    operation.run(*args, **kwargs)
     # Without pinned memory there is nowhere to copy to in the background.
     if of_source is not None and of_target is None and source.numel() and (waits or not pinned(target)):
         SYNCS.note("copy to the host")
