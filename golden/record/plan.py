@@ -22,8 +22,6 @@ _dtype, _shape, _layout = attrgetter("dtype"), attrgetter("shape"), attrgetter("
 _STRIDED = frozenset([torch.strided])
 # A number, or -1 for the CPU: compared more quickly than a device.
 _device = torch.Tensor.get_device
-# Not what a tensor of a simulated GPU says, whose bytes lie on the host.
-_lies_on_gpu: Any = torch.Tensor.is_cuda.__get__  # type: ignore[attr-defined]
 
 
 class Plan:
@@ -155,3 +153,8 @@ def _text(value: Any) -> str:
     if hasattr(value, "tobytes") and hasattr(value, "dtype"):
         return f"{value.dtype}{list(value.shape)} {xxhash.xxh3_128_hexdigest(value.tobytes())}"
     return _ADDRESS.sub("", repr(value))
+
+
+def _lies_on_gpu(tensor: torch.Tensor) -> bool:
+    # Not what a tensor of a simulated GPU says, whose bytes lie on the host.
+    return bool(torch.Tensor.is_cuda.__get__(tensor))  # type: ignore[attr-defined]
