@@ -88,7 +88,7 @@ def process_train_batch(
             measure_gradients(env_state)
         step_optimizers(optimizers, env_state.scaler)
         correct = count_correct(logits, targets)
-        env_state.train_totals[0].add_(loss.detach(), alpha=targets.numel())
+        env_state.train_totals[0].add_(loss.detach().double(), alpha=targets.numel())
         env_state.train_totals[1].add_(correct)
 
 
