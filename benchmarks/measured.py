@@ -53,6 +53,7 @@ class Program:
 _TUTORIAL = "yunjey-pytorch-tutorial"
 _TCN = "locuslab-TCN"
 _IGNITE = "pytorch-ignite"
+_SHORT_TD3 = ("--start_timesteps", "60", "--max_timesteps", "200", "--eval_freq", "100")
 _STORY = "".join(f"O God, O God! a tale of two lines and of one more that {n} told\n" for n in range(600))
 PROGRAMS = (
     Program(
@@ -96,7 +97,7 @@ PROGRAMS = (
         "TD3",
         "sfujim-TD3",
         "main.py",
-        ("--start_timesteps", "60", "--max_timesteps", "200", "--eval_freq", "100"),
+        _SHORT_TD3,
         steps=120,
     ),
     Program("minGPT, addition", "karpathy-minGPT", "projects/adder/adder.py"),
@@ -112,7 +113,7 @@ PROGRAMS = (
         "DDPG",
         "sfujim-TD3",
         "main.py",
-        ("--policy", "DDPG", "--start_timesteps", "60", "--max_timesteps", "200", "--eval_freq", "100"),
+        ("--policy", "DDPG", *_SHORT_TD3),
         steps=120,
     ),
     Program(

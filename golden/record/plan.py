@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import xxhash
 
-from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, plain
+from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, lies_on_gpu, plain
 from ..trace.kinds import SUMS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Plan:
         tensors = self.dense(entries)
         self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
         self._places = list(map(_device, tensors))
-        there = [where == "device" or (where == "auto" and _lies_on_gpu(t)) for t in tensors]
+        there = [where == "device" or (where == "auto" and lies_on_gpu(t)) for t in tensors]
         self._here = [i for i, on_device in enumerate(there) if not on_device]
         self._there = [i for i, on_device in enumerate(there) if on_device]
         self._flat = Flat([tensors[i] for i in self._here])
@@ -153,8 +153,3 @@ def _text(value: Any) -> str:
     if hasattr(value, "tobytes") and hasattr(value, "dtype"):
         return f"{value.dtype}{list(value.shape)} {xxhash.xxh3_128_hexdigest(value.tobytes())}"
     return _ADDRESS.sub("", repr(value))
-
-
-def _lies_on_gpu(tensor: torch.Tensor) -> bool:
-    # Not what a tensor of a simulated GPU says, whose bytes lie on the host.
-    return bool(torch.Tensor.is_cuda.__get__(tensor))  # type: ignore[attr-defined]

@@ -22,8 +22,6 @@ _KEPT_AT_MOST = 8 << 20
 _pointer = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
 _is_negated = torch.Tensor.is_neg
-# Not what a tensor of a simulated GPU says, whose bytes lie on the host.
-_lies_on_host: Any = torch.Tensor.is_cpu.__get__  # type: ignore[attr-defined]
 _ORDINARY = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -115,6 +113,17 @@ def _numbers(found: Sequence[int]) -> torch.Tensor:
     return torch.tensor(list(found), dtype=torch.int64, device="cpu")
 
 
+# Both ask as C++ does: a tensor of a simulated GPU answers otherwise, and its bytes lie on the host.
+def lies_on_host(tensor: torch.Tensor) -> bool:
+    """Tell whether the bytes of a tensor lie in the memory of the CPU."""
+    return bool(torch.Tensor.is_cpu.__get__(tensor))  # type: ignore[attr-defined]
+
+
+def lies_on_gpu(tensor: torch.Tensor) -> bool:
+    """Tell whether the bytes of a tensor lie in the memory of a GPU."""
+    return bool(torch.Tensor.is_cuda.__get__(tensor))  # type: ignore[attr-defined]
+
+
 def hex_digest(tensor: torch.Tensor) -> str:
     """Return the digest of one contiguous tensor on the CPU (32 hex digits)."""
     return xxhash.xxh3_128_hexdigest(bytes_of(tensor))
@@ -140,12 +149,12 @@ class Flat:
 
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self._sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-        self._host = [index for index, tensor in enumerate(tensors) if _lies_on_host(tensor)]
+        self._host = [index for index, tensor in enumerate(tensors) if lies_on_host(tensor)]
         self._pointers = [0] * len(self._host)
         self._memories: list[Any] = [b""] * len(self._host)
         groups: dict[torch.device, dict[torch.dtype, list[int]]] = defaultdict(lambda: defaultdict(list))
         for index, tensor in enumerate(tensors):
-            if not _lies_on_host(tensor):
+            if not lies_on_host(tensor):
                 groups[tensor.device][tensor.dtype].append(index)
         self._devices = [list(by_type.values()) for by_type in groups.values()]
         # Nothing that `views` gives keeps its memory alive: the caller holds the tensors, this the copies.
