@@ -80,11 +80,18 @@ def test_what_fails_is_reported_up_to_there(folder: Path, capsys: pytest.Capture
 def test_an_interrupted_program_is_reported_up_to_there(folder: Path) -> None:
     (folder / "train.py").write_text(TRAIN.replace("range(4)", "iter(int, 1)").replace("# AFTER", "print(1)"))
     command = [sys.executable, "-m", "golden", "syncs", "--", "python", "-u", "train.py"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    # A job in the background of a shell is started with interrupts ignored, and so are its children.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout is not None
     process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)
-    assert "2 syncs at 1 line" in process.communicate()[0]
+    assert "2 syncs at 1 line" in process.communicate(timeout=120)[0]
     assert process.returncode == 3
 
 
