@@ -6,7 +6,6 @@ import array
 import ctypes
 import random
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -27,10 +26,10 @@ class Observed(Kind):
     def __init__(self) -> None:
         self._python = _python_memory()
         # What python's generator was when it was digested last.
-        self._python_state: tuple[bytes, str] | None = None
+        self._python_state: tuple[bytes | None, str] | None = None
         self._python_digest = ""
         self._numpy: Any = None
-        self._numpy_memory: Callable[[], bytes] = bytes
+        self._numpy_memory: Any = None
 
     def step(self, unstable: Patterns, *, last: bool) -> Titled:
         """Return one digest per generator.
@@ -51,8 +50,9 @@ class Observed(Kind):
 
     def _of_python(self) -> str:
         # Taking the state makes 625 objects; reading it tells whether it moved.
-        state = None if self._python is None else (self._python(), repr(_instance().gauss_next))
-        if state is None or state != self._python_state:
+        memory = None if self._python is None else xxhash.xxh3_128_digest(self._python)
+        state = memory, repr(_instance().gauss_next)
+        if memory is None or state != self._python_state:
             version, internal, gauss = random.getstate()
             words = array.array("Q", internal).tobytes()
             self._python_digest = xxhash.xxh3_128_hexdigest(words + repr((version, gauss)).encode())
@@ -66,8 +66,8 @@ class Observed(Kind):
             return xxhash.xxh3_128_hexdigest(repr(state).encode())
         if generator is not self._numpy:
             self._numpy = generator
-            self._numpy_memory = _reader(generator.ctypes.state_address)
-        return xxhash.xxh3_128_hexdigest(self._numpy_memory())
+            self._numpy_memory = _memory(generator.ctypes.state_address)
+        return xxhash.xxh3_128_hexdigest(self._numpy_memory)
 
 
 def _instance() -> Any:
@@ -75,18 +75,18 @@ def _instance() -> Any:
     return instance.__self__
 
 
-def _reader(address: int) -> Callable[[], bytes]:
-    return lambda: ctypes.string_at(address, _MT19937_BYTES)
+def _memory(address: int) -> Any:
+    return (ctypes.c_char * _MT19937_BYTES).from_address(address)
 
 
-def _python_memory() -> Callable[[], bytes] | None:
-    """Return a reader of the memory of python's generator; None where it isn't laid out as in CPython."""
+def _python_memory() -> Any:
+    """Return the memory of python's generator; None where it isn't laid out as in CPython."""
     header = object.__basicsize__
     if sys.implementation.name != "cpython" or _instance().__class__.__basicsize__ < header + _MT19937_BYTES:
         return None
-    read = _reader(id(_instance()) + header)
+    memory = _memory(id(_instance()) + header)
     *words, position = random.getstate()[1]
-    return read if read() == array.array("I", [position, *words]).tobytes() else None
+    return memory if bytes(memory) == array.array("I", [position, *words]).tobytes() else None
 
 
 def plain(state: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,18 +27,17 @@ _SHOWN = 120
 
 
 class Attributes:
-    """Tells the attributes of the modules of one root; where nothing was set, what it told before."""
+    """Tells the attributes of the modules of one root; those that can't have changed as it told them before.
 
-    def __init__(self) -> None:
+    ``unread`` takes the names of those that are too large.
+    """
+
+    def __init__(self, unstable: Patterns, unread: dict[str, None]) -> None:
+        self._unstable, self._unread = unstable, unread
         self._known: dict[tuple[str, int], _Known] = {}
 
-    def told(
-        self,
-        modules: Iterable[tuple[str, nn.Module]],
-        unstable: Patterns,
-        unread: dict[str, None],
-    ) -> dict[str, str]:
-        """Return path and text of every attribute; ``unread`` takes the names of those that are too large.
+    def told(self, modules: Iterable[tuple[str, nn.Module]]) -> dict[str, str]:
+        """Return path and text of every attribute.
 
         Left out are texts that may name folders, and objects of other kinds. Numbers that tell the time are
         among them: they differ between two runs, which is how they are known.
@@ -51,36 +49,72 @@ class Attributes:
             key = prefix, id(module)
             known = self._known.get(key)
             if known is None or not known.holds(module):
-                known = _known(module, prefix, unstable, unread)
-                if known.is_fixed:
-                    self._known[key] = known
+                known = self._known[key] = self._know(module, prefix)
             found |= known.rows
+            for name in known.moving:
+                found |= self._row(f"{prefix}{name}", module.__dict__[name])
         return found
+
+    def _know(self, module: nn.Module, prefix: str) -> _Known:
+        of_torch = type(module).__module__.startswith("torch.")
+        table = module.__dict__
+        own = {n: v for n, v in table.items() if n not in _OF_ALL and not (of_torch and n.startswith("_"))}
+        fixed = {name: value for name, value in own.items() if _is_fixed(value)}
+        rows: dict[str, str] = {}
+        for name, value in fixed.items():
+            rows |= self._row(f"{prefix}{name}", value)
+        # Never the values: an object that is held here would live on.
+        others = {name: type(value) for name, value in own.items() if name not in fixed}
+        moving = [name for name, kind in others.items() if _tells(kind)]
+        return _Known(weakref.ref(module), len(table), fixed, rows, others, moving)
+
+    def _row(self, path: str, value: Any) -> dict[str, str]:
+        """Return path and text of an attribute; nothing of one that is left out."""
+        try:
+            kept = _kept(value)
+            if kept is None or self._unstable.name(path):
+                return {}
+            size = sum(t.numel() * t.element_size() for t in _tensors(kept[0])) >> 20
+            if size > _LARGEST_MIB:
+                self._unread[f"attribute {path} of {size} MiB"] = None
+                return {}
+            leaves = list(describe(kept[0], self._unstable, path))
+        except Exception as error:
+            # What an object of the program's own does when it is asked ends no looks.
+            self._unread[f"attribute {path} ({type(error).__name__})"] = None
+            return {}
+        if len(leaves) > _LEAVES_AT_MOST:
+            self._unread[f"attribute {path} of {len(leaves)} values"] = None
+            return {}
+        text = leaves[0][1] if len(leaves) == 1 and leaves[0][0] == path else repr(sorted(leaves))
+        if len(text) > _SHOWN:
+            text = f"{text[:40]}… {xxhash.xxh3_64_hexdigest(text.encode())}"
+        return {path: text}
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The attributes of a module as text, and the values that it is the text of."""
+    """The attributes of a module: ``fixed`` values and their ``rows``, the types of the ``others``.
+
+    ``moving`` names the others that tell something, which may change inside of them.
+    """
 
     module: weakref.ref[nn.Module]
     size: int
-    names: list[str]
-    values: list[Any]
+    fixed: dict[str, Any]
     rows: dict[str, str]
+    others: dict[str, type]
+    moving: list[str]
 
     def holds(self, module: nn.Module) -> bool:
-        """Tell whether the module would give the same text."""
+        """Tell whether the module has the same fixed values, and others of the same types."""
         table = module.__dict__
         return (
             self.module() is module
             and len(table) == self.size
-            and all(map(operator.is_, [table.get(name, _ABSENT) for name in self.names], self.values))
+            and all(table.get(name, _ABSENT) is value for name, value in self.fixed.items())
+            and all(type(table.get(name)) is kind for name, kind in self.others.items())
         )
-
-    @property
-    def is_fixed(self) -> bool:
-        """True if its values can't change inside."""
-        return all(map(_is_fixed, self.values))
 
 
 def _is_fixed(value: Any) -> bool:
@@ -88,35 +122,9 @@ def _is_fixed(value: Any) -> bool:
     return kind in _FIXED or kind in _NAMES or (kind is tuple and all(map(_is_fixed, value)))
 
 
-def _known(module: nn.Module, prefix: str, unstable: Patterns, unread: dict[str, None]) -> _Known:
-    of_torch = type(module).__module__.startswith("torch.")
-    table = module.__dict__
-    names = [name for name in table if name not in _OF_ALL and not (of_torch and name.startswith("_"))]
-    rows: dict[str, str] = {}
-    for name in names:
-        try:
-            kept = _kept(table[name])
-            if kept is not None:
-                rows |= _told(f"{prefix}{name}", kept[0], unstable, unread)
-        except Exception as error:
-            # What an object of the program's own does when it is asked ends no looks.
-            unread[f"attribute {prefix}{name} ({type(error).__name__})"] = None
-    return _Known(weakref.ref(module), len(table), names, [table[name] for name in names], rows)
-
-
-def _told(path: str, value: Any, unstable: Patterns, unread: dict[str, None]) -> Iterator[tuple[str, str]]:
-    if unstable.name(path):
-        return
-    size = sum(t.numel() * t.element_size() for t in _tensors(value)) >> 20
-    if size > _LARGEST_MIB:
-        unread[f"attribute {path} of {size} MiB"] = None
-        return
-    leaves = list(describe(value, unstable, path))
-    if len(leaves) > _LEAVES_AT_MOST:
-        unread[f"attribute {path} of {len(leaves)} values"] = None
-        return
-    text = leaves[0][1] if len(leaves) == 1 and leaves[0][0] == path else repr(sorted(leaves))
-    yield path, text if len(text) <= _SHOWN else f"{text[:40]}… {xxhash.xxh3_64_hexdigest(text.encode())}"
+def _tells(kind: type) -> bool:
+    """Tell whether values of a kind that is not fixed may have a part that is compared."""
+    return kind in _BAGS or issubclass(kind, (dict, torch.Tensor)) or kind.__module__ == "numpy"
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -156,6 +164,9 @@ def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
 
 def shared(tables: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]]) -> str:
     """Name the parameters that are one tensor."""
+    found = [id(p) for _, params, _ in tables for p in params.values() if p is not None]
+    if len(set(found)) == len(found):
+        return ""
     names: dict[int, list[str]] = {}
     for prefix, params, _ in tables:
         for name, parameter in params.items():

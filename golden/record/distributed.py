@@ -6,6 +6,7 @@ DistributedDataParallel reduces inside of C++ is not among them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -13,9 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-import xxhash
 
-from ..trace.digest import digests, plain
+from ..trace.digest import short_digest
 from .replace import put
 from .unseen import unseen
 
@@ -59,12 +59,17 @@ Row = list[Any]
 class Collectives:
     """Keeps what this process asked of others since it was last asked; ``passes`` counts backward passes.
 
-    ``on_joined`` is told the rank that the process has, each time that it joins others.
+    ``write`` takes a record; ``on_joined`` is told the rank that the process has, each time that it joins
+    others.
     """
 
-    def __init__(self, passes: Callable[[], int], on_joined: Callable[[int], None]) -> None:
-        self._passes = passes
-        self._on_joined = on_joined
+    def __init__(
+        self,
+        write: Callable[[dict[str, Any]], None],
+        passes: Callable[[], int],
+        on_joined: Callable[[int], None],
+    ) -> None:
+        self._write, self._passes, self._on_joined = write, passes, on_joined
         self._lock = threading.Lock()
         self._inside = threading.local()
         self.reset()
@@ -76,12 +81,15 @@ class Collectives:
         self._rows: list[Row] = []
         self._numbers: dict[str, int] = {}
         self._fresh: list[tuple[int, str]] = []
+        # Coordinates in the mesh of most dimensions, the first of several.
+        self._place: list[tuple[str, int]] = []
 
     def install(self) -> None:
         """Listen from now on; nothing where torch was built without torch.distributed."""
         if not torch.distributed.is_available():
             return
         from torch.distributed import distributed_c10d
+        from torch.distributed.device_mesh import DeviceMesh
 
         for name, (given, filled) in _CALLS.items():
             original = getattr(distributed_c10d, name, None)
@@ -101,6 +109,16 @@ class Collectives:
 
         torch.distributed.init_process_group = joining
         put(distributed_c10d, "init_process_group", joining)
+        make: Any = DeviceMesh.__init__
+
+        @functools.wraps(make)
+        def made(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
+            make(mesh, *args, **kwargs)
+            # A mesh of another kind than those known is only not named.
+            with contextlib.suppress(Exception):
+                self._note_place(mesh)
+
+        DeviceMesh.__init__ = made  # type: ignore[method-assign, assignment]
 
     def _listening(self, name: str, original: Any, given: str, filled: str) -> Any:
         signature = inspect.signature(original)
@@ -145,12 +163,26 @@ class Collectives:
             self._rows.append(row)
             return row
 
-    def take(self) -> tuple[list[tuple[int, str]], list[Row]]:
-        """Return calls that are seen for the first time, and the calls since the last time in order."""
+    def _note_place(self, mesh: Any) -> None:
+        place = mesh.get_coordinate()
+        # In a single dimension the place is the rank.
+        if place is None or len(place) < 2 or (self._place and len(self._place) >= len(place)):
+            return
+        names = mesh.mesh_dim_names or [f"dimension {number}" for number in range(len(place))]
+        self._place = list(zip(map(str, names), map(int, place), strict=True))
+
+    def place(self) -> str:
+        """Return the coordinates in a mesh, as ``dp 1, tp 0``; empty without such a mesh."""
+        return ", ".join(f"{name} {number}" for name, number in self._place)
+
+    def take(self) -> dict[str, Any]:
+        """Return the calls since the last time in order, if there are any; write those that are new."""
         with self._lock:
             fresh, self._fresh = self._fresh, []
             rows, self._rows = self._rows, []
-        return fresh, rows
+        for number, text in fresh:
+            self._write({"call": number, "text": text})
+        return {"calls": rows} if rows else {}
 
 
 def _is_source(asked: dict[str, Any]) -> bool:
@@ -193,48 +225,4 @@ def _digest(value: Any) -> str:
     if not tensors or any(tensor.device.type != "cpu" for tensor in tensors):
         return ""
     with unseen():
-        parts = [part.contiguous() for tensor in tensors for part in plain(tensor.detach())]
-        return xxhash.xxh3_64_hexdigest(digests(parts))
-
-
-class Meshes:
-    """Keeps the coordinates in the mesh of most dimensions, the first of several."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[str, int]] = []
-
-    def reset(self) -> None:
-        """Forget what was seen, as a forked process must."""
-        self._found = []
-
-    def install(self) -> None:
-        """Look at every `DeviceMesh` from now on; nothing where torch has none."""
-        if not torch.distributed.is_available():
-            return
-        from torch.distributed.device_mesh import DeviceMesh
-
-        kind: Any = DeviceMesh
-        original = kind.__init__
-
-        @functools.wraps(original)
-        def made(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
-            original(mesh, *args, **kwargs)
-            try:
-                self._note(mesh)
-            except Exception:
-                # A mesh of another kind than those known is only not named.
-                return
-
-        kind.__init__ = made
-
-    def _note(self, mesh: Any) -> None:
-        place = mesh.get_coordinate()
-        # In a single dimension the place is the rank.
-        if place is None or len(place) < 2 or (self._found and len(self._found) >= len(place)):
-            return
-        names = mesh.mesh_dim_names or [f"dimension {number}" for number in range(len(place))]
-        self._found = list(zip(map(str, names), map(int, place), strict=True))
-
-    def place(self) -> str:
-        """Return the coordinates, as ``dp 1, tp 0``; empty without such a mesh."""
-        return ", ".join(f"{name} {number}" for name, number in self._found)
+        return short_digest(tensors)

@@ -28,15 +28,13 @@ _AT_MOST = 512
 _SHOWN = 3
 # Threads that draw nothing for the program, by the package of what they run.
 _HARMLESS = frozenset(("tqdm", "tensorboard", "torch", "wandb", "mlflow", "multiprocessing", "tensorboardX"))
-Place = Callable[[FrameType | None], str]
 Row = tuple[str, str, str]
 
 
 class OwnGenerators:
-    """Remembers every generator that is made from now on; ``place`` names what a frame belongs to."""
+    """Remembers every generator that is made from now on."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self) -> None:
         # Without weak references, what nothing else holds is dropped at the next look.
         self._made: list[tuple[str, str, Callable[[], Any]]] = []
         self._numpy: ModuleType | None = None
@@ -46,15 +44,14 @@ class OwnGenerators:
 
     def install(self) -> None:
         """Listen to makers of generators. ``isinstance`` with a class that is listened to is as before."""
-        made = self._made_torch
-        torch.Generator = _listening(torch.Generator, made, "torch")  # type: ignore[misc]
+        torch.Generator = _listening(torch.Generator, self._made_torch, "torch")  # type: ignore[misc]
         begin: Any = random.Random.__init__
 
         @functools.wraps(begin)
         def init(generator: Any, /, *args: Any, **kwargs: Any) -> None:
             begin(generator, *args, **kwargs)
             if not isinstance(generator, random.SystemRandom):
-                self._made_python(generator, bool(args or kwargs))
+                self._note_seeded("python", generator, bool(args or kwargs))
 
         random.Random.__init__ = init  # type: ignore[method-assign, assignment]
         self._find_numpy()
@@ -64,6 +61,7 @@ class OwnGenerators:
         if numpy is None or self._numpy is not None:
             return
         self._numpy = numpy
+        made = functools.partial(self._note_seeded, "numpy")
         default: Any = numpy.default_rng
 
         @functools.wraps(default)
@@ -72,26 +70,20 @@ class OwnGenerators:
             given = next(iter((*args, *kwargs.values())), None)
             # A generator that is handed in comes out again, and is known.
             if found is not given:
-                self._made_numpy(found, _is_seeded(args, kwargs))
+                made(found, _is_seeded(args, kwargs))
             return found
 
         put(numpy, "default_rng", default_rng)
         for name in ("Generator", "RandomState"):
-            setattr(numpy, name, _listening(getattr(numpy, name), self._made_numpy, "numpy.random"))
+            setattr(numpy, name, _listening(getattr(numpy, name), made, "numpy.random"))
 
     def _made_torch(self, generator: torch.Generator, seeded: bool) -> None:
         # Without a seed it begins with torch's own, the same in every run.
         self._note("torch", generator)
 
-    def _made_python(self, generator: random.Random, seeded: bool) -> None:
+    def _note_seeded(self, kind: str, generator: Any, seeded: bool) -> None:
         if seeded:
-            self._note("python", generator)
-        else:
-            self._note_unseeded(sys._getframe(2))
-
-    def _made_numpy(self, generator: Any, seeded: bool) -> None:
-        if seeded:
-            self._note("numpy", generator)
+            self._note(kind, generator)
         else:
             self._note_unseeded(sys._getframe(2))
 
@@ -108,7 +100,7 @@ class OwnGenerators:
             self.unseeded_at.append(place)
 
     def _note(self, kind: str, generator: Any) -> None:
-        place = self._place(sys._getframe(2))
+        place = place_of(sys._getframe(2))
         if not place:
             return
         if len(self._made) >= _AT_MOST:

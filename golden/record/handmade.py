@@ -27,21 +27,24 @@ class Handmade:
 
     def __init__(self, on_step: Callable[[BackwardPass], None]) -> None:
         self._on_step = on_step
+        self._ended = False
         self._passes: dict[tuple[Any, ...], BackwardPass] = {}
 
-    def install(self, on_optimizer: Callable[[], None]) -> None:
+    def install(self) -> None:
         """Watch for the first optimizer, which ends this clock."""
         made: Any = Optimizer.__init__
 
         @functools.wraps(made)
         def init(*args: Any, **kwargs: Any) -> None:
-            on_optimizer()
+            self._ended = True
             made(*args, **kwargs)
 
         Optimizer.__init__ = init  # type: ignore[method-assign]
 
     def backward(self, backward: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run a backward pass and take it for a step of the leaves of its graph."""
+        """Run a backward pass; without an optimizer, take it for a step of the leaves of its graph."""
+        if self._ended:
+            return backward(tensors, *args, **kwargs)
         found = leaves(_tensors(tensors))
         result = backward(tensors, *args, **kwargs)
         if found:

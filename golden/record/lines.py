@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..trace.digest import digests, plain
+from ..trace.digest import described
 
 _LINES_AT_MOST = 50_000
 _ITEMS_AT_MOST = 40
@@ -145,7 +145,6 @@ class _Words:
         if reference is not None and reference() is value:
             return text
         with torch._C._DisableTorchDispatch(), torch.no_grad(), torch._C.DisableTorchFunction():
-            found = digests([part.contiguous() for part in plain(value.detach())]).hex()[:8]
-        text = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)} {found}"
+            text = described(value)
         self._known[key] = (weakref.ref(value), text)
         return text

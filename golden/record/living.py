@@ -34,12 +34,11 @@ _Tables = list[tuple[str, dict[str, Any], dict[str, Any]]]
 class _Followed:
     """The state of one root at the look before."""
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    def __init__(self, label: str, attributes: Attributes) -> None:
+        self.label, self.attributes = label, attributes
         # What holds its tensors, which outlives it by a moment: never the tensors, which it may replace.
         self.tables: _Tables = []
         self.plan: Plan | None = None
-        self.attributes = Attributes()
         self.named_for: list[tuple[str, str]] = []
         self.form = -1
         self.state: dict[str, Any] = {}
@@ -55,16 +54,19 @@ class Living:
     def __init__(
         self,
         registry: ModuleRegistry,
-        generators: OwnGenerators,
         write: Callable[[dict[str, Any]], None],
         quietly: Callable[[], AbstractContextManager[Any]],
         unstable: Patterns,
         digests: Where,
     ) -> None:
-        self._registry, self._generators = registry, generators
+        self._registry, self._generators = registry, OwnGenerators()
         self._write, self._quietly, self._unstable = write, quietly, unstable
         self._where: Where = digests
         self.reset()
+
+    def install(self) -> None:
+        """Listen to makers of generators."""
+        self._generators.install()
 
     def reset(self) -> None:
         """Forget what was seen, as a forked process must."""
@@ -124,7 +126,8 @@ class Living:
         if found is None:
             if len(self._by_number) >= _AT_MOST:
                 return None
-            found = self._followed[root] = _Followed(self._registry.label(root))
+            attributes = Attributes(self._unstable, self.unread)
+            found = self._followed[root] = _Followed(self._registry.label(root), attributes)
             number, self._numbered = self._numbered, self._numbered + 1
             self._by_number[number] = found
             weakref.finalize(root, self._on_death, number, self._pid).atexit = False
@@ -140,7 +143,7 @@ class Living:
         state["training"] = "".join("01"[m.training] for _, m in modules)
         wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
         state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
-        told = followed.attributes.told(modules, self._unstable, self.unread)
+        told = followed.attributes.told(modules)
         state["attributes"] = {**told, "(names of one tensor)": shared(followed.tables)}
         if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
             # It would live as long as its tensors are held here.
@@ -209,4 +212,4 @@ def _may_hold_a_module(parameter: Any) -> bool:
 
 
 def _unreadable(tensor: torch.Tensor) -> bool:
-    return bool(is_lazy(tensor)) or tensor.device.type == "meta"
+    return tensor.is_meta or (type(tensor) is not nn.Parameter and bool(is_lazy(tensor)))

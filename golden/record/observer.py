@@ -30,16 +30,15 @@ from ..trace.kinds import END
 from ..trace.numbers import exact
 from ..trace.paths import Patterns
 from . import layout as layouts
-from .distributed import Collectives, Meshes
+from .distributed import Collectives
 from .ending import name_of_process, note_end
-from .generators import OwnGenerators
 from .handmade import Handmade
 from .held import Held
 from .living import Living
 from .naming import ModuleRegistry
 from .occasions import Occasions, is_due
 from .plan import Plan
-from .reads import ReadCounter, place_of
+from .reads import ReadCounter
 from .tensorfile import writable, write_tensors
 from .unseen import unseen
 from .written import EventLines
@@ -72,29 +71,21 @@ class Observer:
         env = spec.get("env")
         self._rule = layouts.EnvRule(**env) if env else None
         self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
-        self._log: Any = None
-        self._line_log: Any = None
+        # Of each operation and line, while they are written.
+        self._logs: list[Any] = []
         self._state_left = _STATE_AT_MOST
-        self._digests = spec["digests"]
         self._registry = ModuleRegistry()
         events = spec["events"]
         self._event_lines = EventLines(Path(events["folder"]), events["files"]) if events else None
-        self._reads = ReadCounter(memory=spec["deterministic"] != "off", unstable=spec["unstable_values"])
-        self._own_generators = OwnGenerators(place_of)
-        unstable = Patterns(spec["unstable"])
-        self._living = Living(
-            self._registry,
-            self._own_generators,
-            self._write,
-            self._reads.muted,
-            unstable,
-            spec["digests"],
+        self._reads = ReadCounter(
+            self._write, memory=spec["deterministic"] != "off", unstable=spec["unstable_values"]
         )
-        self._collectives = Collectives(lambda: len(self._losses), self._joined)
-        self._meshes = Meshes()
+        unstable = Patterns(spec["unstable"])
+        self._living = Living(self._registry, self._write, self._reads.muted, unstable, spec["digests"])
+        self._collectives = Collectives(self._write, lambda: len(self._losses), self._joined)
         self._held = Held(unstable)
         # Until the program makes an optimizer, backward passes are the clock.
-        self._handmade: Handmade | None = Handmade(self._on_step)
+        self._handmade = Handmade(self._on_step)
         self._lock = threading.RLock()
         self._start()
         self._begun, self._cpu = begun, cpu
@@ -112,7 +103,6 @@ class Observer:
         self._optimizers = self._layouts = self._steps = 0
         self._losses: list[torch.Tensor] = []
         self._written: list[dict[str, int]] = []
-        self._flushed = False
         self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
         self._unread: dict[str, None] = {}
@@ -121,7 +111,6 @@ class Observer:
         self._reads.reset()
         self._living.reset()
         self._collectives.reset()
-        self._meshes.reset()
         self._held.reset()
 
     def install(self) -> None:
@@ -136,28 +125,21 @@ class Observer:
         @functools.wraps(backward)
         def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             self._on_backward(tensors)
-            if self._handmade is None:
-                return backward(tensors, *args, **kwargs)
             return self._handmade.backward(backward, tensors, *args, **kwargs)
 
         torch.autograd.backward = observed
-        assert self._handmade is not None
-        self._handmade.install(self._made_optimizer)
+        self._handmade.install()
         self._occasions = Occasions(Path(self._spec["outputs"]), self._on_occasion)
         self._occasions.install()
         self._collectives.install()
-        self._meshes.install()
         self._held.install()
-        self._own_generators.install()
+        self._living.install()
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self._finish)
         # A child that multiprocessing forks ends without atexit, but runs the finalizers made after the fork.
         util.register_after_fork(self, Observer._finish_forked)
         self._write_process()
         self._start_log()
-
-    def _made_optimizer(self) -> None:
-        self._handmade = None
 
     def _finish_forked(self) -> None:
         util.Finalize(self, self._finish_if_used, exitpriority=-100)
@@ -203,31 +185,25 @@ class Observer:
             return
         with unseen():
             if loss.numel() == 1:
-                self._losses.append(loss.detach().reshape(1).clone())
+                self._losses.append(loss.clone())
                 self._note_events()
 
     def _note_events(self) -> None:
-        if self._event_lines is None:
-            return
-        # Events are dated by the steps of rank 0 alone.
-        if self._number() == 0:
+        if self._event_lines is not None:
             self._written.append(self._event_lines.counts())
-        else:
-            self._event_lines.flush()
-            self._flushed = True
 
     def _take_written(self) -> dict[str, Any]:
         """Return lines of every event file, at each backward pass since the last step and now."""
         if self._event_lines is None:
             return {}
-        if self._number():
-            # When the first rank counts, at its step, the others have begun this backward pass.
-            if not self._flushed:
-                self._event_lines.flush()
-            self._flushed = False
-            return {}
-        self._note_events()
+        # Events are dated by the steps of the first rank. When it counts, at its step, the others have begun
+        # this backward pass, and have written what they buffered.
+        first = self._number() == 0
+        if first or not self._written:
+            self._note_events()
         found, self._written = self._written, []
+        if not first:
+            return {}
         return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 
     def _on_step(self, optimizer: Any, *given: Any) -> None:
@@ -244,7 +220,7 @@ class Observer:
 
     def _on_occasion(self, name: str) -> None:
         # Every operation is logged now, and there is nothing to look for any more.
-        if self._finished or self._log is not None or os.getpid() != self._pid:
+        if self._finished or self._logs or os.getpid() != self._pid:
             return
         begun = time.thread_time()
         with self._lock, unseen():
@@ -256,17 +232,17 @@ class Observer:
             from .lines import LineLog
             from .operations import OperationLog
 
-            self._log = OperationLog(self._folder / "operations" / f"step-{self._steps:06d}.jsonl")
-            self._log.__enter__()
-            self._line_log = LineLog(self._folder / "lines" / f"step-{self._steps:06d}.jsonl")
-            self._line_log.start()
+            name = f"step-{self._steps:06d}.jsonl"
+            self._logs = [
+                OperationLog(self._folder / "operations" / name),
+                LineLog(self._folder / "lines" / name),
+            ]
+            for log in self._logs:
+                log.start()
 
     def _stop_log(self) -> None:
-        if self._log is not None:
-            self._line_log.close()
-            log, self._log = self._log, None
-            log.__exit__(None, None, None)
-            log.close()
+        while self._logs:
+            self._logs.pop().close()
 
     def _step(self, optimizer: Optimizer) -> None:
         watched = self._watch(optimizer)
@@ -286,7 +262,7 @@ class Observer:
         plan = watched.plan
         tensors = plan.tensors(entries) if plan is not None else None
         if plan is None or tensors is None:
-            plan = watched.plan = Plan(entries, layouts.titles(params, state, names), self._digests)
+            plan = watched.plan = Plan(entries, layouts.titles(params, state, names), self._spec["digests"])
             tensors = plan.dense(entries)
             self._unread |= dict.fromkeys(plan.unread)
             self._describe(optimizer, watched, plan)
@@ -299,9 +275,9 @@ class Observer:
             "losses": self._take_losses(),
             "settings": _changed(watched.written, settings),
             **self._held.step(),
-            **self._take_reads(),
+            **self._reads.take(),
             **self._take_written(),
-            **self._take_collectives(),
+            **self._collectives.take(),
         }
         watched.written = settings
         self._write(record, plan.digests(tensors))
@@ -322,20 +298,6 @@ class Observer:
             exact(bytes(raw), str(loss.dtype).removeprefix("torch."))
             for raw, loss in zip(flat.views(losses), losses, strict=True)
         ]
-
-    def _take_reads(self) -> dict[str, Any]:
-        """Return counts and values of reads by place since the last step of this thread."""
-        fresh, counts, values = self._reads.take()
-        for number, (file, line, function, read) in fresh:
-            self._write({"site": number, "file": file, "line": line, "function": function, "read": read})
-        return {"reads": counts, "values": values}
-
-    def _take_collectives(self) -> dict[str, Any]:
-        """Return the collective calls since the last step; nothing where there are none."""
-        fresh, rows = self._collectives.take()
-        for number, text in fresh:
-            self._write({"call": number, "text": text})
-        return {"calls": rows} if rows else {}
 
     def _watch(self, optimizer: Optimizer) -> Watched:
         found = self._watched.get(optimizer)
@@ -431,12 +393,12 @@ class Observer:
             **self._held.step(last=True),
             "left_out": sorted(self._left_out),
             "loader_processes": self._occasions.loader_processes,
-            "place": self._meshes.place(),
+            "place": self._collectives.place(),
             "held": self._held.facts(),
             "unlooked": self._living.failed,
             "unread": [*self._unread, *self._living.unread, *self._held.unread()],
-            **self._take_reads(),
-            **self._take_collectives(),
+            **self._reads.take(),
+            **self._collectives.take(),
             **({"canary": canary_of(self._spec)} if self._is_first() else {}),
         }
         seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu

@@ -28,7 +28,7 @@ _RECEIVING = multiprocessing.queues.__file__
 
 
 class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Writes one line per operation while it is entered."""
+    """Writes one line per operation from its start to its end."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -82,8 +82,13 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._file.write(json.dumps(line) + "\n")
         return out
 
+    def start(self) -> None:
+        """Begin the log."""
+        self.__enter__()  # type: ignore[no-untyped-call]
+
     def close(self) -> None:
         """End the log."""
+        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         for handle in self._handles:
             handle.remove()
         self._file.close()

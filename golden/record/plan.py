@@ -19,7 +19,6 @@ KINDS = ("buffers", "grads", "params", "state")
 # Where digests are made: the GPU's on the GPU and all else on the host; all on the host; each where it is.
 Where = Literal["auto", "host", "device"]
 _dtype, _shape, _layout = attrgetter("dtype"), attrgetter("shape"), attrgetter("layout")
-_STRIDED = frozenset([torch.strided])
 # A number, or -1 for the CPU: compared more quickly than a device.
 _device = torch.Tensor.get_device
 
@@ -45,7 +44,7 @@ class Plan:
         ]
         tensors = self.dense(entries)
         self._dtypes, self._shapes = list(map(_dtype, tensors)), list(map(_shape, tensors))
-        self._places = list(map(_device, tensors))
+        self._places, self._strided = list(map(_device, tensors)), [torch.strided] * len(tensors)
         there = [where == "device" or (where == "auto" and lies_on_gpu(t)) for t in tensors]
         self._here = [i for i, on_device in enumerate(there) if not on_device]
         self._there = [i for i, on_device in enumerate(there) if on_device]
@@ -88,7 +87,7 @@ class Plan:
             return None
         if not same or self._places != list(map(_device, tensors)):
             return None
-        if not _STRIDED.issuperset(map(_layout, tensors)):
+        if self._strided != list(map(_layout, tensors)):
             return None
         # What a device has freed must not be read there.
         return tensors if all(has_memory(tensors[i]) for i in self._there) else None

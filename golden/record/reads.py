@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import CodeType, FrameType
@@ -23,7 +23,7 @@ from typing import Any
 import torch
 import xxhash
 
-from ..trace.digest import digests, plain
+from ..trace.digest import described
 from .unseen import unseen
 
 _READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__complex__", "__index__")
@@ -55,15 +55,17 @@ class _Local(threading.local):
 
 
 class ReadCounter:
-    """Counts reads until the process ends, and keeps what they gave.
+    """Counts reads until the process ends, and keeps what they gave; ``write`` takes a record.
 
     The values of functions that a pattern among ``unstable`` names are not kept. Without ``memory``, only
     numbers and text are: what a program reads out of memory that it has not written yet repeats only where
     torch fills it.
     """
 
-    def __init__(self, *, memory: bool = True, unstable: Sequence[str] = ()) -> None:
-        self._with_memory, self._unstable = memory, tuple(unstable)
+    def __init__(
+        self, write: Callable[[dict[str, Any]], None], *, memory: bool, unstable: Sequence[str]
+    ) -> None:
+        self._write, self._with_memory, self._unstable = write, memory, tuple(unstable)
         self._local = _Local()
         self._kinds: dict[int, int] = {}
         # Holding the code objects keeps their addresses from being given to others.
@@ -80,45 +82,18 @@ class ReadCounter:
 
     def install(self) -> None:
         """Wrap the reading methods of tensors; on CUDA, have torch say when it waits."""
-        for name in _READS:
-            setattr(torch.Tensor, name, self._simple(name, getattr(torch.Tensor, name)))
-        for name in _COMPOSITE:
-            setattr(torch.Tensor, name, self._composite(name, getattr(torch.Tensor, name)))
+        for name in (*_READS, *_COMPOSITE):
+            setattr(torch.Tensor, name, self._counting(name, composite=name in _COMPOSITE))
         if torch.cuda.is_available():
             self._listen()
             # Runs when the program first uses CUDA, which is not for an observer to decide.
             later: Any = torch.cuda._lazy_call
             later(lambda: torch.cuda.set_sync_debug_mode("warn"))
 
-    def _simple(self, name: str, original: Any) -> Any:
-        local, frame_of, kinds, walk = self._local, sys._getframe, self._kinds, self._walk
-        shown = name.strip("_")
-        keep = self._keeper(shown)
-
-        @functools.wraps(original)
-        def read(*args: Any, **kwargs: Any) -> Any:
-            if local.inside:
-                return original(*args, **kwargs)
-            frame = frame_of(1)
-            code = id(frame.f_code)
-            if kinds.get(code) == _PROGRAM:
-                key = (code, frame.f_lasti, shown)
-                local.counts[key] = local.counts.get(key, 0) + 1
-            else:
-                found = walk(frame, shown)
-                if found is None:
-                    return original(*args, **kwargs)
-                key = found
-            value = original(*args, **kwargs)
-            if keep is not None:
-                keep(key, value)
-            return value
-
-        return read
-
-    def _composite(self, name: str, original: Any) -> Any:
-        local, frame_of, walk = self._local, sys._getframe, self._walk
-        shown = name.strip("_")
+    def _counting(self, name: str, *, composite: bool) -> Any:
+        """Return a method that counts its calls and keeps what they give."""
+        original = getattr(torch.Tensor, name)
+        local, frame_of, walk, shown = self._local, sys._getframe, self._walk, name.strip("_")
         keep = self._keeper(shown)
 
         @functools.wraps(original)
@@ -126,7 +101,7 @@ class ReadCounter:
             if local.inside:
                 return original(*args, **kwargs)
             key = walk(frame_of(1), shown)
-            local.inside = True
+            local.inside = composite
             try:
                 value = original(*args, **kwargs)
                 if key is not None and keep is not None:
@@ -196,12 +171,11 @@ class ReadCounter:
             kind = self._kinds[id(code)] = _kind_of(code.co_filename)
         return kind
 
-    def take(self) -> tuple[list[tuple[int, SiteRow]], list[tuple[int, int]], list[tuple[int, str]]]:
-        """Of this thread since the last call: places seen for the first time, counts and values by place."""
+    def take(self) -> dict[str, Any]:
+        """Return counts and values by place of this thread since the last call; write places that are new."""
         counts, self._local.counts = self._local.counts, {}
         kept, self._local.values = self._local.values, {}
         values: dict[int, list[Any]] = {}
-        fresh: list[tuple[int, SiteRow]] = []
         found: dict[int, int] = {}
         for key, count in counts.items():
             number = self._site_of.get(key)
@@ -210,14 +184,18 @@ class ReadCounter:
                 number = self._numbers.get(row)
                 if number is None:
                     number = self._numbers[row] = len(self._numbers)
-                    fresh.append((number, row))
-                    if any(fnmatchcase(row[2], pattern) for pattern in self._unstable):
+                    file, line, function, read = row
+                    self._write(
+                        {"site": number, "file": file, "line": line, "function": function, "read": read}
+                    )
+                    if any(fnmatchcase(function, pattern) for pattern in self._unstable):
                         self._left_out.add(number)
                 self._site_of[key] = number
             found[number] = found.get(number, 0) + count
             if key in kept and number not in self._left_out:
                 values.setdefault(number, []).extend(kept[key])
-        return fresh, sorted(found.items()), [(number, _told(values[number])) for number in sorted(values)]
+        told = [(number, _told(values[number])) for number in sorted(values)]
+        return {"reads": sorted(found.items()), "values": told}
 
     def _row(self, code_id: int, instruction: int, name: str) -> SiteRow:
         code = self._codes[code_id]
@@ -238,8 +216,7 @@ def _digest(value: Any) -> str:
         with unseen():
             if value.device.type != "cpu" or value.layout is not torch.strided:
                 return f"tensor{list(value.shape)}"
-            raw: Any = digests([part.contiguous() for part in plain(value.detach())])
-            return f"{str(value.dtype)[6:]}{list(value.shape)} {xxhash.xxh3_64_hexdigest(raw)}"
+            return described(value)
     if hasattr(value, "tobytes"):
         if value.dtype.hasobject:
             return "objects"

@@ -44,34 +44,19 @@ class EventLines:
 
     def counts(self) -> dict[str, int]:
         """Return lines by file, as a path relative to the folder; a file that isn't there yet has none."""
-        self._begin()
-        return {name: count for name in self._names() if (count := self._count(name))}
-
-    def flush(self) -> None:
-        """Have this process write what it buffers, for another one that counts."""
-        self._begin()
-        for name in self._names():
-            file = self._file(name)
-            if not _flush(file) and self._find_writer(file):
-                _flush(file)
-
-    def _begin(self) -> None:
         self._calls += 1
         self._open = None
+        return {name: count for name in self._names() if (count := self._count(name))}
 
     def _names(self) -> list[str]:
         if self._fixed:
             return [self._glob]
         return [str(path.relative_to(self._folder)) for path in matching(self._folder, self._glob)]
 
-    def _file(self, name: str) -> _File:
+    def _count(self, name: str) -> int:
         file = self._files.get(name)
         if file is None:
             file = self._files[name] = _File(str(self._folder / name))
-        return file
-
-    def _count(self, name: str) -> int:
-        file = self._file(name)
         try:
             flushed = _flush(file)
             # A file that was removed, or isn't there yet, has no lines, whoever has it open.
@@ -136,11 +121,14 @@ def _open_files() -> frozenset[str]:
 def _writer(path: str) -> Any:
     """Return the outermost file object that writes to a path, if one does."""
     found = None
-    things = gc.get_objects()
-    for thing in compress(things, map(_WRITERS.__contains__, map(type, things))):
-        with contextlib.suppress(ValueError, AttributeError, OSError, TypeError):
-            if not thing.closed and thing.writable() and os.path.realpath(thing.name) == path:
-                if isinstance(thing, io.TextIOWrapper):
-                    return thing
-                found = thing
+    # By age, and of one age the last ones first: most programs have opened it just before.
+    for generation in range(3):
+        things = gc.get_objects(generation)
+        things.reverse()
+        for thing in compress(things, map(_WRITERS.__contains__, map(type, things))):
+            with contextlib.suppress(ValueError, AttributeError, OSError, TypeError):
+                if not thing.closed and thing.writable() and os.path.realpath(thing.name) == path:
+                    if isinstance(thing, io.TextIOWrapper):
+                        return thing
+                    found = thing
     return found

@@ -55,7 +55,7 @@ def canary(device: str) -> str:
         seen += [*model.parameters(), *model.buffers(), square @ square.T, torch.softmax(square * 9, 0)]
         seen += [torch.randperm(50), torch.exp(square), torch.tanh(square).sum(), square.std(0)]
     with torch.no_grad():
-        found = digests([tensor.detach().contiguous() for tensor in seen])
+        found = digests(seen)
     return xxhash.xxh3_128_hexdigest(found)
 
 

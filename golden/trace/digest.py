@@ -6,8 +6,9 @@ Loaded by the program under test under a private name, so it imports only torch 
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -137,7 +138,13 @@ def bytes_of(tensor: torch.Tensor) -> Any:
 def _at(pointer: int, size: int) -> Any:
     # Not through numpy: that forbids the program to resize the storage ever after.
     # Memory that the program has freed, between two steps say, holds nothing.
-    return (ctypes.c_char * size).from_address(pointer) if size and pointer else b""
+    return _array(size).from_address(pointer) if size and pointer else b""
+
+
+@functools.lru_cache(maxsize=1024)
+def _array(size: int) -> Any:
+    # Making a type takes longer than hashing what it shows.
+    return ctypes.c_char * size
 
 
 class Flat:
@@ -186,10 +193,11 @@ class Flat:
 
     def _on_host(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
         if not all(map(_is_contiguous, tensors)) or any(map(_is_negated, tensors)):
+            ways = zip(map(_is_contiguous, tensors), map(_is_negated, tensors), strict=True)
+            moved = [number for number, (ordered, negated) in enumerate(ways) if negated or not ordered]
             tensors = list(tensors)
-            for number, tensor in enumerate(tensors):
-                if not tensor.is_contiguous() or tensor.is_neg():
-                    tensors[number] = self._copied(number, tensor)
+            for number in moved:
+                tensors[number] = self._copied(number, tensors[number])
         pointers = list(map(_pointer, tensors))
         if pointers != self._pointers:
             # Most tensors stay where they are, and making a buffer costs more than hashing a small one.
@@ -221,3 +229,13 @@ class Flat:
 def digests(tensors: Sequence[torch.Tensor]) -> bytes:
     """Return the digests of some tensors, one after another (16 bytes each)."""
     return Flat(tensors).digests(tensors)
+
+
+def short_digest(tensors: Iterable[torch.Tensor]) -> str:
+    """Return one digest of all that some tensors are made of (16 hex digits)."""
+    return xxhash.xxh3_64_hexdigest(digests([part for tensor in tensors for part in plain(tensor.detach())]))
+
+
+def described(tensor: torch.Tensor) -> str:
+    """Return the form of a tensor and its digest."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)} {short_digest([tensor])}"

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import xxhash
 
-from .digest import digests, plain
+from .digest import described
 from .paths import Patterns
 
 _DEEPEST = 8
@@ -33,8 +33,7 @@ def describe(
 
 def _text(value: Any) -> str:
     if isinstance(value, torch.Tensor) and value.device.type != "meta":
-        raw = digests([part.contiguous() for part in plain(value.detach())])
-        return f"{str(value.dtype)[6:]}{list(value.shape)} {xxhash.xxh3_64_hexdigest(raw)}"
+        return described(value)
     if isinstance(value, _PLAIN):
         return repr(value)
     if isinstance(value, (bytes, bytearray)):

@@ -18,10 +18,13 @@ class Patterns:
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self.patterns = tuple(patterns)
         self.seen: set[str] = set()
+        self._naming: dict[str, list[str]] = {}
 
     def name(self, path: str) -> bool:
         """Tell whether they name a field."""
-        found = [pattern for pattern in self.patterns if is_named(path, pattern)]
+        found = self._naming.get(path)
+        if found is None:
+            found = self._naming[path] = [each for each in self.patterns if is_named(path, each)]
         self.seen.update(found)
         return bool(found)
 

@@ -177,7 +177,7 @@ def test_who_does_not_count_writes_for_who_does(tmp_path: Path) -> None:
     """Of several ranks only the first one counts."""
     with (tmp_path / "rank-1.jsonl").open("w") as log:
         log.write("{}\n")
-        EventLines(tmp_path, "rank-*.jsonl").flush()
+        EventLines(tmp_path, "rank-*.jsonl").counts()
         assert (tmp_path / "rank-1.jsonl").read_text() == "{}\n"
 
 
