@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from esper_harness.commands import leave
 from esper_harness.options import ROOT_HELP, root_to_command
 
 _COMMANDS = {
@@ -95,4 +96,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

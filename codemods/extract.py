@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from codemods.output import explain_code, put, run_command
 from codemods.program.repository import project_root, read_tools, unreadable_files
 from codemods.program.source import read_source, room_for_nesting
+from esper_harness.commands import leave
 
 if TYPE_CHECKING:
     from codemods.plans.report import Report
@@ -171,4 +171,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -1,7 +1,6 @@
 """``python -m codemods.audit``."""
 
-import sys
-
 from codemods.audit.cli import main
+from esper_harness.commands import leave
 
-sys.exit(main())
+leave(main())

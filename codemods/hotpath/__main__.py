@@ -1,7 +1,6 @@
 """``python -m codemods.hotpath``."""
 
-import sys
-
 from codemods.hotpath.cli import main
+from esper_harness.commands import leave
 
-sys.exit(main())
+leave(main())

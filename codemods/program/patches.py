@@ -18,6 +18,7 @@ from codemods.program.repository import (
     file_or_none,
     mentioning,
     module_name,
+    names_module,
     project_root,
     python_files,
     read_file,
@@ -81,9 +82,8 @@ def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple
         SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
     """
     files = dict.fromkeys(path for folder in folders for path in python_files(folder))
-    word = module.name.rpartition(".")[2]
     found: set[Seam] = set()
-    for path, data in mentioning(files, [word]):
+    for path, data in mentioning(files, [module.name.rpartition(".")[2]], names_module):
         try:
             file = read_file(path, data, root)
         except SourceError as error:
@@ -342,7 +342,7 @@ def _outside(module: ModuleName, path: Path, root: Path, tests: Sequence[Path]) 
         for file in python_files(root)
         if file.resolve() != own and not any(file.resolve().is_relative_to(folder) for folder in folders)
     )
-    for file, data in mentioning(files, [module.name.rpartition(".")[2]]):
+    for file, data in mentioning(files, [module.name.rpartition(".")[2]], names_module):
         read = file_or_none(file, data, root)
         if read is None:
             continue

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ _SETTINGS = frozenset(
 )
 _LONGEST_SETTING = 100_000
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
+# What stands before a module's name, and before and after one in a row of a longer import.
+_BEFORE_MODULE = re.compile(rb"[.:/\\'\"]$|\b(?:from|import)\b")
+_ROW, _AFTER_ROW = re.compile(rb"[\s\w,]*"), re.compile(rb"\s*(?:[,)#\\]|as\b|$)")
 _IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)(?![\w.]*\.)", re.MULTILINE)
 
 
@@ -246,15 +249,29 @@ def says(data: bytes, word: str) -> bool:
     """Tell whether a file has a word, as a whole and not only in comments."""
     if word.encode() not in data:
         return False
+    return any(True for _ in _said(data, word))
+
+
+def _said(data: bytes, word: str) -> Iterator[tuple[bytes, bytes]]:
+    """Where a file has a word: what stands before and after it on its line."""
     for found in _word(word).finditer(data):
-        line = data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]
-        code, comment, _ = line.partition(b"#")
+        before = data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+        code, comment, _ = before.partition(b"#")
         if not comment or b'"' in code or b"'" in code:
-            return True
-    return False
+            yield before, data[found.end() : data.find(b"\n", found.end()) % (len(data) + 1)]
 
 
-def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:
+def names_module(data: bytes, word: str) -> bool:
+    """Tell whether a file may name a module: after a dot or the like, or in an import; not only in prose."""
+    return word.encode() in data and any(
+        _BEFORE_MODULE.search(before) or (_ROW.fullmatch(before) and _AFTER_ROW.match(after))
+        for before, after in _said(data, word)
+    )
+
+
+def mentioning(
+    files: Iterable[Path], words: Iterable[str], has: Callable[[bytes, str], bool] = says
+) -> Iterator[tuple[Path, bytes]]:
     """Those files that have one of the words, with their bytes; unreadable ones are left out."""
     wanted = list(words)
     for path in files:
@@ -262,7 +279,7 @@ def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Pa
             data = path.read_bytes()
         except OSError:
             continue
-        if any(says(data, word) for word in wanted):
+        if any(has(data, word) for word in wanted):
             yield path, data
 
 

@@ -263,6 +263,9 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            # As old objects; else the next one that is made has all of these looked through.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 

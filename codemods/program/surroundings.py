@@ -25,6 +25,7 @@ from codemods.program.repository import (
     import_base,
     module_files,
     module_name,
+    names_module,
     package_of,
     says,
     shown_path,
@@ -149,7 +150,7 @@ class Surroundings:
             for path, data in self.files()
             if path != self.path
             and (
-                says(data, tail)
+                names_module(data, tail)
                 or (inside is not None and inside in path.parents)
                 or (self.path.parent.name.encode() in data and loads_any(data))
             )

@@ -1,7 +1,6 @@
 """``python -m codemods.review``."""
 
-import sys
-
 from codemods.review.cli import main
+from esper_harness.commands import leave
 
-sys.exit(main())
+leave(main())

@@ -45,7 +45,9 @@ def drop_imports(source: Source, gone: Collection[Alias]) -> str:
     numbers: dict[ast.stmt, set[int]] = {}
     for alias in gone:
         numbers.setdefault(alias.statement, set()).add(alias.number)
-    program = Program(source, numbers)
+    # A block for type checkers that holds nothing goes with its imports.
+    blocks = [s for s in source.tree.body if isinstance(s, ast.If) and numbers.keys() >= {*s.body}]
+    program = Program(source, [*numbers, *blocks])
     for statement in source.tree.body:
         block = statement.body if isinstance(statement, ast.If) else [statement]
         for inner in (inner for inner in block if inner in numbers):
@@ -57,6 +59,5 @@ def drop_imports(source: Source, gone: Collection[Alias]) -> str:
             else:
                 program.take_out(inner)
         if isinstance(statement, ast.If) and not statement.orelse and program.todo.gone >= {*block}:
-            # A block for type checkers that holds nothing goes with its imports.
             program.cut(statement)
     return program.text()

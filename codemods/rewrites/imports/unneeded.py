@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from codemods.program.annotations import quoted_in
@@ -21,7 +22,7 @@ from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.surroundings import Surroundings
 from codemods.program.texts import mentions
-from codemods.rewrites.imports.remove import Alias, ImportNode, drop_imports
+from codemods.rewrites.imports.remove import Alias, ImportNode
 
 # Code that asks for these attributes may read any name of its module.
 _ATTRIBUTES = frozenset(["__builtins__", "__dict__", "__globals__", "f_globals", "f_locals"])
@@ -154,7 +155,7 @@ class Left:
             reason = f"{min(full.back)} imports this file back while it loads"
             return [], [self._kept(alias, reason) for alias in gone]
         while gone:
-            lost = _first_difference(full, loading(ast.parse(drop_imports(self.now, gone))))
+            lost = _first_difference(full, loading(_without(self.now.tree, gone)))
             if lost is None:
                 break
             line, reason, module = lost
@@ -167,6 +168,20 @@ class Left:
 
     def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
         return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
+
+
+def _without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
+    """A file's tree without some imports of its top level; those in blocks for type checkers load nothing."""
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        dropped = {alias.number for alias in gone if alias.statement is statement}
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) and dropped:
+            left = copy(statement)
+            left.names = [alias for number, alias in enumerate(statement.names) if number not in dropped]
+            body += [left] if left.names else []
+        else:
+            body.append(statement)
+    return ast.Module(body, [])
 
 
 def _given(alias: Alias) -> ast.alias:

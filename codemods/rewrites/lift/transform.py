@@ -60,8 +60,7 @@ class Lift:
         touched += [helper.node for helper in self.helpers]
         declarations = self.lifting.declarations()
         touched += declarations
-        roots = [helper.top for helper in self.helpers]
-        self.program = with_absolute_imports(self.source, touched, trees, package, roots)
+        self.program = with_absolute_imports(self.source, touched, trees, package)
         for helper in self.helpers:
             for use in uses[helper]:
                 self._call(helper, use)
@@ -77,20 +76,18 @@ class Lift:
             roots[helper.top].append(helper)
         for root, helpers in roots.items():
             indent = indentation(self.source, root.lineno)
-            self.program.before(
-                root,
-                lambda helpers=helpers, indent=indent: [self._moved(helper, indent) for helper in helpers],  # type: ignore[misc]
-                count=len(helpers),
-                apart=True,
-            )
+            self.program.above(root, [self.function(helper, indent) for helper in helpers])
 
     def text(self) -> str:
         """The text that stays."""
         return self.program.text()
 
-    def function(self, helper: Helper) -> str:
-        """The lifted helper's text at the top of a file, once the rest has been written."""
-        return self.program.code(self._moved(helper, ""), helper.node)
+    def function(self, helper: Helper, indent: str = "") -> str:
+        """The lifted helper's text, at the top of a file or at some indentation."""
+        node = self.program.taken[helper.node]
+        assert isinstance(node, cst.FunctionDef)
+        made = with_docstring_at(node, indentation(self.source, helper.node.lineno), indent)
+        return self.program.code(made, helper.node, indent)
 
     def claims(self, modules: Mapping[Helper, str]) -> list[Lifted]:
         """Claim of every helper, for the proof, its new name, its parameters and where it went."""
@@ -110,11 +107,6 @@ class Lift:
                 )
             )
         return found
-
-    def _moved(self, helper: Helper, indent: str) -> cst.FunctionDef:
-        node = self.program.taken[helper.node]
-        assert isinstance(node, cst.FunctionDef)
-        return with_docstring_at(node, indentation(self.source, helper.node.lineno), indent)
 
     def _call(self, helper: Helper, use: Use) -> None:
         """A call under the new name, with the captures."""

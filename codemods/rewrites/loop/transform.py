@@ -2,61 +2,48 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
-from typing import Any
-
-import libcst as cst
 
 from codemods.program.loops import Parts
-from codemods.rewrites.text.file import with_absolute_imports
+from codemods.program.source import split_lines
+from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
 from codemods.rewrites.text.imports import ImportSection, imports_among
-from codemods.rewrites.text.layout import blank_lines
+from codemods.rewrites.text.layout import comments_inside, indentation, reindented
 
 _DEPTH = " " * 8
 
 
 class Loop:
-    """One loop taken out of its function."""
+    """One loop taken out of its function, as the lines that it is."""
 
     def __init__(self, parts: Parts, package: str | None) -> None:
         """Relative imports in it, made in a package, are made absolute.
 
         Raises:
-            TextNotPreserved: if libcst would write it differently.
+            TextNotPreserved: if libcst would write one of them differently.
         """
         self.parts = parts
         self.source = parts.analysis.source
-        self.program = with_absolute_imports(self.source, [parts.loop], [parts.loop], package)
+        self.indent = indentation(self.source, parts.loop.lineno)
+        self.lines = split_lines(with_absolute_imports(self.source, (), [parts.loop], package).text())
+        if len(self.lines) != len(self.source.lines):
+            raise TextNotPreserved(parts.loop.lineno)
+        self.first = parts.loop.lineno - 1
+        self.end = parts.last + comments_inside(self.source, parts.loop)
 
     def rest(self, call: str, section: ImportSection) -> str:
         """The text with a statement in place of the loop, and imports."""
-        program, loop = self.program, self.parts.loop
-
-        def change(node: Any) -> cst.CSTNode:
-            program.taken[loop] = node
-            made = cst.parse_statement(call)
-            assert isinstance(made, cst.SimpleStatementLine)
-            return made.with_changes(leading_lines=node.leading_lines)
-
-        program.change(program.nodes[loop], change)
-        program.insert(*imports_among(self.source, section, self.parts.node.lineno))
-        return program.text()
+        newline = self.source.newline
+        made = textwrap.indent(call + "\n", self.indent).replace("\n", newline)
+        at, imports, _ = imports_among(self.source, section, self.parts.node.lineno)
+        above = [*self.lines[:at], imports, *self.lines[at : self.first]]
+        return "".join([*above, made, *self.lines[self.end :]])
 
     def method(self, head: str, *, apart: bool, last: Sequence[str]) -> str:
         """The text of a class whose last method goes on with the loop, and then some lines."""
-        tail = "".join(_DEPTH + line + self.source.newline for line in (*last, "pass"))
-        home = self.program.module_of(self.parts.loop)
-        config = cst.PartialParserConfig(
-            default_newline=self.source.newline, default_indent=home.default_indent
-        )
-        module = cst.parse_module(head + tail, config)
-        made = module.body[-1]
-        assert isinstance(made, cst.ClassDef)
-        function: Any = made.body.body[-1]
-        statements = list(function.body.body)[:-1]
-        loop: Any = self.program.taken[self.parts.loop]
-        at = len(statements) - len(last)
-        statements.insert(at, loop.with_changes(leading_lines=blank_lines(1) if apart else []))
-        body = function.body.with_changes(body=statements)
-        whole = made.body.with_changes(body=[*made.body.body[:-1], function.with_changes(body=body)])
-        return module.with_changes(body=[*module.body[:-1], made.with_changes(body=whole)]).code
+        newline = self.source.newline
+        rows = reindented(self.lines[self.first : self.end], self.parts.loop, self.indent, _DEPTH)
+        if not rows[-1].endswith(("\n", "\r")):
+            rows.append(newline)
+        return "".join([head, newline * apart, *rows, *(_DEPTH + line + newline for line in last)])

@@ -12,6 +12,7 @@ from codemods.program.lifting import Analysis
 from codemods.rewrites.objects.classes import ClassNames, Kept, Objects
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import imports_above
+from codemods.rewrites.text.layout import indentation
 
 
 def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known) -> Program:
@@ -22,8 +23,10 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known) -> Pr
     """
     touched: list[ast.AST] = []
     for kept, _ in objects:
-        touched += [kept.at, kept.root, *kept.names, *kept.declarations]
-    program = Program(analysis.source, touched)
+        touched += [kept.at, *kept.names, *kept.declarations]
+    program, newline = Program(analysis.source, touched), analysis.source.newline
+    first = min(kept.root.lineno for kept, _ in objects)
+    program.insert(*imports_above(analysis.source, newline.join(imported.added), first))
     for kept, names in objects:
         making = _statements(_making(kept, names))
         program.before(kept.at, lambda made=making: made, count=len(making))  # type: ignore[misc]
@@ -31,10 +34,9 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known) -> Pr
             program.change(program.name(name), lambda node, names=names: _attribute(node, names.variable))  # type: ignore[misc]
         for statement in kept.declarations:
             program.take_names(statement, frozenset(kept.variables))
-        defined = _statements(_class(kept, names, imported))
-        program.before(kept.root, lambda made=defined: made, apart=True)  # type: ignore[misc]
-    first = min(kept.root.lineno for kept, _ in objects)
-    program.insert(*imports_above(analysis.source, analysis.source.newline.join(imported.added), first))
+        indent = indentation(analysis.source, kept.root.lineno)
+        rows = (f"{indent}{row}{newline}" if row else newline for row in _class(kept, names, imported))
+        program.above(kept.root, ["".join(rows)])
     return program
 
 

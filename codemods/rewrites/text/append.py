@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from codemods.program.source import Unusable
 from codemods.rewrites.text.imports import ImportSection
+
+# The beginning of the text of a function or class, below its comments.
+_DEFINITION = re.compile(r"(?:#[^\r\n]*+|\s)*+(?:@|(?:async|class|def)\b)")
 
 
 class TargetError(Unusable):
@@ -30,7 +34,7 @@ def made_module(
         text += newline + section + newline
     alone = True
     for definition in definitions:
-        constant = isinstance(ast.parse(definition).body[0], (ast.Assign, ast.AnnAssign))
+        constant = _DEFINITION.match(definition) is None
         text += newline * (2 if alone or not constant else 1) + definition
         alone = not constant
     return text

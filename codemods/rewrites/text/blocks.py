@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
 
 from codemods.program.nodes import first_line
-from codemods.rewrites.text.layout import blank_lines, is_docstring, own_comments
+from codemods.rewrites.text.layout import is_docstring, own_comments
 
 Change = Callable[[Any], Any]
 Made = Callable[[], Sequence[cst.BaseStatement]]
@@ -19,16 +19,15 @@ Made = Callable[[], Sequence[cst.BaseStatement]]
 
 @dataclass(slots=True)
 class Added:
-    """Statements to be put before or after one, and how many; ``apart`` sets them apart by blank lines."""
+    """Statements to be put before or after one, and how many."""
 
     make: Made
     count: int
-    apart: bool
 
 
 @dataclass(slots=True)
 class Place:
-    """New lines of a file's top level, that go before a line (from 0), and how many statements they are."""
+    """New lines that go before a line (from 0), and how many statements they are."""
 
     line: int
     text: str
@@ -39,11 +38,10 @@ class Place:
 class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
-    ``top`` are the file's top-level statements; ``gone`` are statements that leave their block, ``cut`` those
-    that leave the top level as whole lines; ``taken`` gets what left.
+    ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
+    ``taken`` gets what left.
     """
 
-    top: Collection[ast.stmt]
     entered: set[cst.CSTNode] = field(default_factory=set)
     statements: dict[cst.CSTNode, ast.stmt] = field(default_factory=dict)
     changes: dict[cst.CSTNode, list[Change]] = field(default_factory=lambda: defaultdict(list))
@@ -51,7 +49,7 @@ class Todo:
     after: dict[ast.stmt, list[Added]] = field(default_factory=lambda: defaultdict(list))
     gone: set[ast.stmt] = field(default_factory=set)
     cut: set[ast.stmt] = field(default_factory=set)
-    taken: dict[ast.stmt, cst.CSTNode] = field(default_factory=dict)
+    taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
 
 
@@ -96,18 +94,11 @@ class Pass(Plain, cst.CSTTransformer):
     def _around(self, statement: ast.stmt, node: Any) -> Any:
         """A statement with what is put before and after it, or in its place."""
         todo = self.todo
-        before = todo.before.get(statement, ())
-        made: list[Any] = []
-        gap = blank_lines(2 if statement in todo.top else 1)
-        for added in before:
-            each: Any
-            for each in added.make():
-                lead = [*(gap if made and added.apart else ()), *each.leading_lines]
-                made.append(each.with_changes(leading_lines=lead))
+        made: list[Any] = [each for added in todo.before.get(statement, ()) for each in added.make()]
         after = [each for added in todo.after.get(statement, ()) for each in added.make()]
         if statement in todo.cut:
             todo.taken[statement] = node
-        if not before and not after and statement not in todo.gone:
+        if not made and not after and statement not in todo.gone:
             return node
         lines = list(node.leading_lines)
         if statement in todo.gone:
@@ -117,8 +108,7 @@ class Pass(Plain, cst.CSTTransformer):
             found = []
         else:
             at = len(lines) - own_comments(lines, first_line(statement)) if made else 0
-            own = [*(gap if before and before[-1].apart else ()), *lines[at:]]
-            found = [node.with_changes(leading_lines=own)]
+            found = [node.with_changes(leading_lines=lines[at:])]
         if made:
             made[0] = made[0].with_changes(leading_lines=[*lines[:at], *made[0].leading_lines])
         return cst.FlattenSentinel([*made, *found, *after])

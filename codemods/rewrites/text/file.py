@@ -1,4 +1,4 @@
-"""A file whose touched top-level statements are libcst trees; all others keep their bytes.
+"""A file whose touched statements are libcst trees; all others keep their bytes.
 
 A rewrite says what it changes in terms of ast nodes, of which it knows everything. One pass over the touched
 paths then carries it all out.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ast
 import bisect
+import itertools
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import libcst as cst
@@ -19,7 +21,7 @@ from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
 from codemods.program.source import Source, all_blocks, statements_in
 from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo
-from codemods.rewrites.text.layout import BLANK, comments_above
+from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 from codemods.rewrites.text.lockstep import Unpaired, paired, pairs
 
 
@@ -33,68 +35,132 @@ class TextNotPreserved(Exception):
 
 @dataclass(eq=False, slots=True)
 class Chunk:
-    """Lines of top-level statements that share them (from 0, without the end), and their tree."""
+    """Lines of statements of a block that share them (from 0, without the end), and their tree; in it, those
+    of an inner block stand in as many others, of which ``heads`` are the lines.
+    """
 
     first: int
     end: int
     statements: list[ast.stmt]
+    block: list[ast.stmt]
+    heads: list[str]
     module: cst.Module
+
+    def around(self, module: cst.Module) -> list[cst.CSTNode]:
+        """The nodes of a version of the tree that are around its statements; the last one has these."""
+        found: list[Any] = [module]
+        for _ in self.heads:
+            found += [found[-1].body[0], found[-1].body[0].body]
+        return found
 
 
 class Program:
     """One file to be rewritten."""
 
-    def __init__(self, source: Source, touched: Iterable[ast.AST], around: Iterable[ast.AST] = ()) -> None:
-        """``touched`` are nodes that change; ``around`` are statements beside which something is put.
+    def __init__(self, source: Source, touched: Iterable[ast.AST]) -> None:
+        """``touched`` are nodes that change.
 
         Raises:
             TextNotPreserved: if one of them can't be.
         """
         self.source = source
-        self._rows = sorted({node.lineno for node in (*touched, *around) if hasattr(node, "lineno")})
+        self._rows = sorted({node.lineno for node in touched if hasattr(node, "lineno")})
         self.nodes: dict[ast.stmt, cst.CSTNode] = {}
         self.lines: dict[ast.stmt, cst.CSTNode] = {}
         self.names: dict[ast.Name, cst.Name] = {}
         self.calls: dict[ast.Name, cst.Call] = {}
         self.around: dict[ast.Name, ast.stmt] = {}
         self.chunks: list[Chunk] = []
-        self.todo = Todo(frozenset(source.tree.body))
+        self.todo = Todo()
         for number, statement in enumerate(source.tree.body):
-            if self._touched(statement) and not (self.chunks and statement in self.chunks[-1].statements):
-                self._read(number)
+            inner = next(filter(None, all_blocks(statement)), [statement])[0]
+            self._unit = indentation(source, inner.lineno)
+            for block, at in self._touched_in(statement) or [(source.tree.body, number)]:
+                if self._touched(block[at]) and not (self.chunks and block[at] in self.chunks[-1].statements):
+                    self._read(block, at)
 
     # What is there
 
-    def _touched(self, statement: ast.stmt) -> bool:
-        at = bisect.bisect_left(self._rows, first_line(statement))
-        return at < len(self._rows) and self._rows[at] <= (statement.end_lineno or 0)
+    def _rows_of(self, statement: ast.stmt) -> set[int]:
+        """The lines of a statement on which something is touched."""
+        low = bisect.bisect_left(self._rows, first_line(statement))
+        return {*self._rows[low : bisect.bisect_right(self._rows, statement.end_lineno or 0)]}
 
-    def _read(self, number: int) -> None:
-        """Read a top-level statement, those that share its lines, and its own comments."""
-        body, lines = self.source.tree.body, self.source.lines
-        low, high = number, number
-        while low and (body[low - 1].end_lineno or 0) >= first_line(body[low]):
-            low -= 1
-        while high + 1 < len(body) and first_line(body[high + 1]) <= (body[high].end_lineno or 0):
-            high += 1
-        first = first_line(body[low]) - 1 - comments_above(self.source, body[low])
-        end, inside = body[high].end_lineno or 0, body[low : high + 1]
-        text = "".join(lines[first:end])
+    def _touched(self, statement: ast.stmt) -> bool:
+        return bool(self._rows_of(statement))
+
+    def _touched_in(self, statement: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
+        """The places of all that is touched in a statement, if that can be read by itself; else nothing."""
+        found, rows = list[tuple[list[ast.stmt], int]](), self._rows_of(statement)
+        for block in all_blocks(statement) if rows else ():
+            for number, inner in enumerate(block):
+                if own := self._rows_of(inner):
+                    rows -= own
+                    deeper = self._touched_in(inner)
+                    if not deeper and not self._stands_apart(block, number):
+                        return []
+                    found += deeper or [(block, number)]
+        return [] if rows else found
+
+    def _stands_apart(self, block: list[ast.stmt], number: int) -> bool:
+        """Tell whether a statement has lines of its own, and comments around it that are surely not inside
+        of something.
+        """
+        statement, lines, own = block[number], self.source.lines, self._indent(block[number])
+        text = lines[statement.lineno - 1][len(own) :]
+        if (
+            _shared(block, number) != (number, number)
+            or len(own) != statement.col_offset
+            or own != self._unit * self._depth(statement)
+            or (isinstance(statement, ast.If) and text.startswith("elif"))
+        ):
+            return False
+        first, below = self._first_inside(block, number), lines[statement.end_lineno or 0 :]
+        near = [*lines[first : first_line(statement) - 1], *itertools.takewhile(_is_no_code, below)]
+        return all(len(line) - len(line.lstrip(" \t")) <= len(own) for line in near if line.strip())
+
+    def _indent(self, statement: ast.stmt) -> str:
+        return indentation(self.source, statement.lineno)
+
+    def _depth(self, statement: ast.stmt) -> int:
+        """The number of blocks around a statement, by its indentation."""
+        return len(self._indent(statement)) // max(1, len(self._unit))
+
+    def _first_inside(self, block: Sequence[ast.stmt], number: int) -> int:
+        """The first line (from 0) of a statement of an inner block and the comments above it."""
+        first, least = first_line(block[number]) - 1, (block[number - 1].end_lineno or 0) if number else 0
+        while first > least and _is_no_code(self.source.lines[first - 1]):
+            first -= 1
+        return first
+
+    def _read(self, block: list[ast.stmt], number: int) -> None:
+        """Read a statement, those that share its lines, and its comments."""
+        lines, newline, heads = self.source.lines, self.source.newline, list[str]()
+        low, high = _shared(block, number)
+        if block is self.source.tree.body:
+            first = first_line(block[low]) - 1 - comments_above(self.source, block[low])
+        else:
+            first = self._first_inside(block, low)
+            heads = [f"{self._unit * depth}if 1:{newline}" for depth in range(self._depth(block[low]))]
+        end, inside = block[high].end_lineno or 0, block[low : high + 1]
+        text = "".join([*heads, *lines[first:end]])
         try:
-            module = cst.parse_module(text, cst.PartialParserConfig(default_newline=self.source.newline))
+            module = cst.parse_module(text, cst.PartialParserConfig(default_newline=newline))
             code = module.code
             if code != text:
                 rows = zip(text.split("\n"), code.split("\n"), strict=False)
-                raise TextNotPreserved(first + 1 + next((n for n, (a, b) in enumerate(rows) if a != b), 0))
-            module = _with_header_below(module)
-            self.chunks.append(Chunk(first, end, inside, module))
-            self._pair(inside, module)
+                wrong = next((n for n, (a, b) in enumerate(rows) if a != b), 0)
+                raise TextNotPreserved(first + 1 + max(0, wrong - len(heads)))
+            chunk = Chunk(first, end, inside, block, heads, _with_header_below(module))
+            self.chunks.append(chunk)
+            self._pair(inside, chunk)
         except (cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
             raise TextNotPreserved(first + 1) from None
 
-    def _pair(self, inside: Sequence[ast.stmt], module: cst.Module) -> None:
-        self.todo.entered.add(module)
-        for statement, node, way in pairs(inside, module.body, self._touched):
+    def _pair(self, inside: Sequence[ast.stmt], chunk: Chunk) -> None:
+        around: list[Any] = chunk.around(chunk.module)
+        self.todo.entered.update(around)
+        for statement, node, way in pairs(inside, around[-1].body, self._touched):
             self.todo.entered.update((node, *way))
             self.nodes[statement] = node
             self.lines[statement] = way[-1]
@@ -115,8 +181,9 @@ class Program:
     # What is to be done
 
     @property
-    def taken(self) -> dict[ast.stmt, cst.CSTNode]:
-        """Nodes taken out, as they became."""
+    def taken(self) -> dict[ast.stmt, cst.BaseStatement]:
+        """Nodes taken out, as they became by all that was to be done."""
+        assert self._codes is not None
         return self.todo.taken
 
     def change(self, node: cst.CSTNode, how: Change) -> None:
@@ -131,16 +198,23 @@ class Program:
         """Take a whole top-level statement out of the file, with its comments; ``taken`` has it."""
         self.todo.cut.add(statement)
 
-    def before(self, statement: ast.stmt, make: Made, *, count: int = 1, apart: bool = False) -> None:
-        """Put statements before another, between it and what stands above; ``apart``: with blank lines."""
-        self.todo.before[statement].append(Added(make, count, apart))
+    def before(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
+        """Put statements before another, between it and what stands above."""
+        self.todo.before[statement].append(Added(make, count))
 
     def after(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
         """Put statements directly after another."""
-        self.todo.after[statement].append(Added(make, count, False))
+        self.todo.after[statement].append(Added(make, count))
+
+    def above(self, statement: ast.stmt, texts: Sequence[str]) -> None:
+        """Put definitions before a statement and its own comments, with blank lines between."""
+        gap = self.source.newline * (2 if statement in self.source.tree.body else 1)
+        line = first_line(statement) - 1 - comments_above(self.source, statement)
+        line = next((c.first for c in self.chunks if statement in c.statements), line)
+        self.insert(line, "".join(text + gap for text in texts), len(texts))
 
     def insert(self, line: int, text: str, count: int) -> None:
-        """Put new statements of the top level before a line (from 0)."""
+        """Put new statements before a line (from 0)."""
         if text:
             self.todo.places.append(Place(line, text, count))
 
@@ -161,17 +235,22 @@ class Program:
 
     # Carrying it out
 
+    @cached_property
+    def _codes(self) -> list[tuple[Chunk, str]]:
+        """The chunks with their new texts."""
+        found = []
+        for chunk in self.chunks:
+            try:
+                found.append((chunk, self._code_of(chunk)))
+            except RecursionError:
+                raise TextNotPreserved(chunk.first + 1) from None
+        return found
+
     def text(self) -> str:
         """The new text."""
         splices = [(place.line, place.line, place.text) for place in self.todo.places]
         starts, lines = self.source.starts, self.source.lines
-        for chunk in self.chunks:
-            try:
-                made = chunk.module.visit(Pass(self.todo))
-                assert isinstance(made, cst.Module)
-                code = made.code
-            except RecursionError:
-                raise TextNotPreserved(chunk.first + 1) from None
+        for chunk, code in self._codes:
             end = chunk.end
             if whole := [statement for statement in chunk.statements if statement in self.todo.cut]:
                 if len(whole) < len(chunk.statements):
@@ -192,36 +271,72 @@ class Program:
             return whole_text.rstrip("\r\n") + self.source.newline
         return whole_text
 
+    def _code_of(self, chunk: Chunk) -> str:
+        """The new text of a chunk."""
+        made = chunk.module.visit(Pass(self.todo))
+        assert isinstance(made, cst.Module)
+        if not chunk.heads:
+            return made.code
+        block: Any = chunk.around(made)[-1]
+        code = made.code.removeprefix("".join(chunk.heads)) if block.body else ""
+        left = [statement for statement in chunk.block if statement not in self.todo.gone]
+        document = documentation(left)
+        if chunk.statements[0] is chunk.block[0] and (
+            not left or (document is not None and document is not chunk.block[0])
+        ):
+            # A block has some statement, and a text that was none is no docstring.
+            return f"{self._indent(chunk.block[0])}pass{self.source.newline}{code}"
+        return code
+
     def module_of(self, statement: ast.stmt) -> cst.Module:
         """The tree that a statement was part of."""
         row = statement.lineno
         return next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
 
-    def code(self, node: cst.CSTNode, statement: ast.stmt) -> str:
-        """The text of a statement in the manner of where another was."""
-        text = self.module_of(statement).code_for_node(node)
+    def code(self, node: cst.BaseStatement, statement: ast.stmt, indent: str = "") -> str:
+        """The text of a statement in the manner of where another was, at some indentation."""
+        module = self.module_of(statement)
+        if indent:
+            block = cst.IndentedBlock([node], indent=indent)
+            text = module.code_for_node(block).removeprefix(module.default_newline)
+        else:
+            text = module.code_for_node(node)
         return text if text.endswith(("\n", "\r")) else text + self.source.newline
 
     def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
         """Statements of the new text, with those that they come from."""
-        return list(self._paired(self.source.tree.body, made.body, top=True))
+        places = deque(sorted(self.todo.places, key=lambda place: place.line))
+        return list(self._paired(self.source.tree.body, made.body, places))
 
     def _paired(
-        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], *, top: bool = False
+        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], places: deque[Place]
     ) -> Iterator[tuple[ast.stmt, ast.stmt]]:
         new = iter(after)
-        places = sorted(self.todo.places, key=lambda place: place.line) if top else []
         for statement in before:
             while places and places[0].line < first_line(statement):
-                _skip(new, places.pop(0).count)
+                _skip(new, places.popleft().count)
             _skip(new, sum(added.count for added in self.todo.before.get(statement, ())))
             if statement in self.todo.gone or statement in self.todo.cut:
                 continue
             found = next(new)
             yield found, statement
             for one, other in zip(all_blocks(statement), all_blocks(found), strict=True):
-                yield from self._paired(one, other)
+                yield from self._paired(one, other, places)
             _skip(new, sum(added.count for added in self.todo.after.get(statement, ())))
+
+
+def _shared(block: Sequence[ast.stmt], number: int) -> tuple[int, int]:
+    """The first and the last of the statements of a block that share lines with one."""
+    low, high = number, number
+    while low and (block[low - 1].end_lineno or 0) >= first_line(block[low]):
+        low -= 1
+    while high + 1 < len(block) and first_line(block[high + 1]) <= (block[high].end_lineno or 0):
+        high += 1
+    return low, high
+
+
+def _is_no_code(line: str) -> bool:
+    return line.lstrip()[:1] in ("", "#")
 
 
 def _skip(statements: Iterator[ast.stmt], count: int) -> None:
@@ -243,7 +358,6 @@ def with_absolute_imports(
     touched: Iterable[ast.AST],
     trees: Iterable[ast.AST],
     package: str | None,
-    around: Iterable[ast.AST] = (),
 ) -> Program:
     """A file to be rewritten, where relative imports in some trees become absolute, if its package is known.
 
@@ -252,7 +366,7 @@ def with_absolute_imports(
     """
     found = (node for tree in trees if package is not None for node in statements_in(tree))
     imports = [node for node in found if isinstance(node, ast.ImportFrom) and node.level]
-    program = Program(source, [*touched, *imports], around)
+    program = Program(source, [*touched, *imports])
     for statement in imports:
         name = imported_module(statement, package or "")
         program.change(program.nodes[statement], partial(_named, name=name))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from codemods.program.nodes import first_line
+from codemods.program.nodes import children, first_line
 from codemods.program.source import Source, split_lines
 
 _LONGEST = 120
@@ -59,14 +59,47 @@ def own_comments(lines: Sequence[cst.EmptyLine], first: int) -> int:
 
 
 def comments_above(source: Source, statement: ast.stmt) -> int:
-    """How many comments directly above a top-level statement are its own."""
-    row = first_line(statement)
+    """How many comments directly above a statement are its own."""
+    row, mark = first_line(statement), f"{indentation(source, statement.lineno)}#"
     above: list[cst.EmptyLine] = []
     for line in reversed(source.lines[: row - 1]):
-        if not line.startswith("#"):
+        if not line.startswith(mark):
             break
-        above.insert(0, cst.EmptyLine(comment=cst.Comment(line.rstrip())))
+        above.insert(0, cst.EmptyLine(comment=cst.Comment(line.strip())))
     return own_comments(above, row)
+
+
+def comments_inside(source: Source, statement: ast.stmt) -> int:
+    """How many lines directly below a compound statement end with the last comment of its blocks."""
+    own, last = len(indentation(source, statement.lineno)), statement.end_lineno or 0
+    inside = 0
+    for number, line in enumerate(source.lines[last:], 1):
+        bare = line.strip()
+        if bare and not bare.startswith("#"):
+            break
+        if bare and len(line) - len(line.lstrip(" \t")) > own:
+            inside = number
+    return inside
+
+
+def reindented(rows: Sequence[str], statement: ast.stmt, old: str, new: str) -> list[str]:
+    """Lines that begin with a statement, at another indentation; texts of several lines stay as they are."""
+    kept = set[int]()
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            lines = range(node.lineno + 1, (node.end_lineno or 0) + 1)
+            written = "".join(rows[line - statement.lineno] for line in (node.lineno, *lines) if lines)
+            # Else only the strings are on several lines that make the text.
+            if any(mark in written for mark in ('"""', "'''", "\\\n", "\\\r")):
+                kept.update(lines)
+        else:
+            waiting += children(node)
+    return [
+        new + row[len(old) :] if row.startswith(old) and number not in kept else row
+        for number, row in enumerate(rows, statement.lineno)
+    ]
 
 
 def is_docstring(node: cst.CSTNode) -> bool:
