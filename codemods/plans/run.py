@@ -116,17 +116,18 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
         for index, (move, target) in enumerate(moves):
             if target in (layout.source, layout.rest):
                 raise loaded.error(f"{move.to} is the source itself", move.to, index)
-        seams, kept = _seams_of(loaded, layout)
+        site = site_of(source, layout, overlay)
+        seams, kept = _seams_of(loaded, site)
         key = "move"
-        moved = move_definitions(loaded, moves, analysis, site_of(source, layout, overlay), kept, accepted)
+        moved = move_definitions(loaded, moves, analysis, site, kept, accepted)
         if moved.rows:
             report = Report(moved.rows, ())
             if report.refused:
                 return report
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
+            site = site_of(analysis.source, layout, overlay)
         scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
-        site = site_of(analysis.source, layout, overlay)
         names = {row.name for row in moved.rows}
         request = _request(
             loaded, moves, analysis, scope, site, kept | read_at_calls(seams, site), names, accepted
@@ -255,11 +256,11 @@ def _expanded(move: Move, helpers: Sequence[Helper]) -> list[str]:
     return [name for given in move.names for name in (every if given == "*" else [given])]
 
 
-def _seams_of(loaded: Loaded, layout: Layout) -> tuple[list[Seam], frozenset[str]]:
+def _seams_of(loaded: Loaded, site: Site) -> tuple[list[Seam], frozenset[str]]:
     """Find seams in the plan's tests, and the names of these and those to be kept."""
-    asked = loaded.plan.seams
+    asked, layout = loaded.plan.seams, site.layout
     for folder in asked.tests:
         if not (layout.root / folder).exists():
             raise loaded.error(f"no such folder: {folder}", folder)
-    seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], layout)
+    seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], site)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])

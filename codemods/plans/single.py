@@ -63,7 +63,7 @@ def extract_source(
     if to is not None:
         if to.resolve() == path:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
-        seams = rebound_in([layout.root], layout)
+        seams = rebound_in([layout.root], site)
     request = Request(
         site=site,
         wanted=wanted,
@@ -96,12 +96,13 @@ def extract_source(
     )
 
 
-def rebound_in(folders: list[Path], layout: Layout) -> list[Seam]:
+def rebound_in(folders: list[Path], site: Site) -> list[Seam]:
     """Find places in some folders where names of what is left of the source are replaced.
 
     A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
     """
-    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root)
+    layout = site.layout
+    found = find_seams(folders, module_name(layout.rest, layout.root), layout.root, site.overlay.files)
     return [seam for seam in found if seam.rebinds]
 
 

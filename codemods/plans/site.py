@@ -23,7 +23,7 @@ from codemods.program.repository import (
     package_of,
     python_files,
 )
-from codemods.program.source import Source, SourceError, decode_source, read_source
+from codemods.program.source import Source, SourceError, read_source, shared_source
 from codemods.program.surroundings import Surroundings
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Overlay:
             SourceError: if it can't be used.
         """
         if path in self.made:
-            return decode_source(self.made[path], shown)
+            return shared_source(self.made[path], shown)
         if path in self.absent:
             raise SourceError(f"{shown}: is not there before the plan that makes it")
         return read_source(path, shown)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.program import nodes
 from codemods.program.nodes import called_name
 from codemods.program.scopes import ScopeTree, Use, dotted
 
@@ -37,7 +36,7 @@ def _reached(tree: ScopeTree) -> Iterator[tuple[ast.AST, str]]:
     """Attributes of the two modules, what is imported from them, and the builtins as a whole."""
     if not any(word in tree.source.text for word in ("builtins", "modules", "__self__")):
         return
-    for node in nodes.walk(tree.source.tree):
+    for node in tree.nodes:
         match node:
             case ast.Attribute(value, attr) if attr in _NAMES:
                 base = dotted(tree, tree.scope_of(node), value)

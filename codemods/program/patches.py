@@ -14,13 +14,13 @@ from pathlib import Path
 from codemods.program.nodes import called_name
 from codemods.program.origins import ANY, Names, absolute, resolve, text_of, walk
 from codemods.program.repository import (
+    Files,
     ModuleName,
     file_or_none,
-    mentioning,
+    files_with_bytes,
     module_name,
     names_module,
     project_root,
-    python_files,
     read_file,
     shown_path,
 )
@@ -73,17 +73,22 @@ class Seam:
         return "." not in self.name
 
 
-def find_seams(folders: Iterable[Path], module: ModuleName, root: Path) -> tuple[Seam, ...]:
-    """Every place below some folders where a name of the module is replaced, sorted by name, file and line.
+def find_seams(
+    folders: Iterable[Path], module: ModuleName, root: Path, files: Files = files_with_bytes
+) -> tuple[Seam, ...]:
+    """Every place below some folders where a name of the module is replaced, sorted by name, file and line;
+    ``files`` gives those below a folder.
 
     A call of something unknown that is handed the module and a name, or both as a dotted string, counts.
 
     Raises:
         SourceError: if a file that mentions the module is not valid Python: a seam could hide in it.
     """
-    files = dict.fromkeys(path for folder in folders for path in python_files(folder))
-    found: set[Seam] = set()
-    for path, data in mentioning(files, [module.name.rpartition(".")[2]], names_module):
+    found, word = set[Seam](), module.name.rpartition(".")[2]
+    given = dict(pair for folder in folders for pair in files(folder))
+    for path, data in given.items():
+        if not names_module(data, word):
+            continue
         try:
             file = read_file(path, data, root)
         except SourceError as error:
@@ -338,12 +343,13 @@ def _outside(module: ModuleName, path: Path, root: Path, tests: Sequence[Path]) 
     own = path.resolve()
     folders = [folder.resolve() for folder in tests]
     files = (
-        file
-        for file in python_files(root)
+        (file, data)
+        for file, data in files_with_bytes(root)
         if file.resolve() != own and not any(file.resolve().is_relative_to(folder) for folder in folders)
     )
-    for file, data in mentioning(files, [module.name.rpartition(".")[2]], names_module):
-        read = file_or_none(file, data, root)
+    for file, data in files:
+        named = names_module(data, module.name.rpartition(".")[2])
+        read = file_or_none(file, data, root) if named else None
         if read is None:
             continue
         for node, scope in walk(read.tree, read.package):

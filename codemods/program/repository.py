@@ -183,6 +183,15 @@ def python_files(folder: Path) -> Iterator[Path]:
     return (path for path, kind in _named_python(folder) if kind is None)
 
 
+Files = Callable[[Path], Iterable[tuple[Path, bytes]]]
+"""Gives the Python files below a folder with their bytes."""
+
+
+def files_with_bytes(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """All Python files below a folder with their bytes."""
+    return ((path, path.read_bytes()) for path in python_files(folder))
+
+
 def setting_files(folder: Path) -> Iterator[bytes]:
     """The contents of files below a folder that may name a program's functions and classes; long ones are
     data.
@@ -269,9 +278,7 @@ def names_module(data: bytes, word: str) -> bool:
     )
 
 
-def mentioning(
-    files: Iterable[Path], words: Iterable[str], has: Callable[[bytes, str], bool] = says
-) -> Iterator[tuple[Path, bytes]]:
+def mentioning(files: Iterable[Path], words: Iterable[str]) -> Iterator[tuple[Path, bytes]]:
     """Those files that have one of the words, with their bytes; unreadable ones are left out."""
     wanted = list(words)
     for path in files:
@@ -279,7 +286,7 @@ def mentioning(
             data = path.read_bytes()
         except OSError:
             continue
-        if any(has(data, word) for word in wanted):
+        if any(says(data, word) for word in wanted):
             yield path, data
 
 

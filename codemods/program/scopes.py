@@ -185,6 +185,11 @@ class ScopeTree:
         return frozenset(self.strings).union(n for _, n in (*self.uses, *self.binders, *self.declared))
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the file."""
+        return walk(self.source.tree)
+
+    @cached_property
     def blocks(self) -> dict[ast.AST, list[ast.stmt]]:
         """The block in which every statement stands."""
         return {
@@ -197,14 +202,7 @@ class ScopeTree:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around every node."""
-        found: dict[ast.AST, ast.AST] = {}
-        nodes: list[ast.AST] = [self.source.tree]
-        for node in nodes:
-            below = children(node)
-            nodes += below
-            for child in below:
-                found[child] = node
-        return found
+        return {child: node for node in self.nodes for child in children(node)}
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The innermost scope around a node; one a little further out where it makes no difference."""

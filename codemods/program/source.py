@@ -14,7 +14,7 @@ import tokenize
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -164,7 +164,7 @@ def read_source(path: Path, shown: str | None = None) -> Source:
         raise SourceError(f"{name}: is a folder, not a Python file") from None
     except OSError as error:
         raise SourceError(f"{name}: can't be read: {error.strerror}") from None
-    return decode_source(data, name)
+    return shared_source(data, name)
 
 
 def _declared_encoding(data: bytes, name: str) -> str:
@@ -207,16 +207,21 @@ def _shared(data: bytes) -> Source:
     return decode_source(data, "")
 
 
-def shared_tree(data: bytes, name: str) -> ast.Module:
+def shared_source(data: bytes, name: str) -> Source:
     """Parse a file once for all who only read its tree.
 
     Raises:
         SourceError: as `decode_source`.
     """
     try:
-        return _shared(data).tree
+        return replace(_shared(data), path=name)
     except SourceError:
-        return decode_source(data, name).tree
+        return decode_source(data, name)
+
+
+def shared_tree(data: bytes, name: str) -> ast.Module:
+    """The tree of a file that is parsed once; raises as `shared_source`."""
+    return shared_source(data, name).tree
 
 
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:

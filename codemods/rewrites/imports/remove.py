@@ -42,22 +42,20 @@ def drop_imports(source: Source, gone: Collection[Alias]) -> str:
     Raises:
         TextNotPreserved: if libcst would write one of their statements differently.
     """
-    numbers: dict[ast.stmt, set[int]] = {}
+    numbers: dict[ImportNode, set[int]] = {}
     for alias in gone:
         numbers.setdefault(alias.statement, set()).add(alias.number)
+    whole = {s for s in numbers if len(numbers[s]) == len(s.names)}
+    blocks = [s for s in source.tree.body if isinstance(s, ast.If) and not s.orelse and whole >= {*s.body}]
     # A block for type checkers that holds nothing goes with its imports.
-    blocks = [s for s in source.tree.body if isinstance(s, ast.If) and numbers.keys() >= {*s.body}]
-    program = Program(source, [*numbers, *blocks])
-    for statement in source.tree.body:
-        block = statement.body if isinstance(statement, ast.If) else [statement]
-        for inner in (inner for inner in block if inner in numbers):
-            assert isinstance(inner, (ast.Import, ast.ImportFrom))
-            if len(numbers[inner]) < len(inner.names):
-                program.change(program.nodes[inner], partial(without_names, gone=numbers[inner]))
-            elif inner is statement:
-                program.cut(inner)
-            else:
-                program.take_out(inner)
-        if isinstance(statement, ast.If) and not statement.orelse and program.todo.gone >= {*block}:
-            program.cut(statement)
+    inside = {inner for block in blocks for inner in block.body}
+    left = numbers.keys() - inside - whole.intersection(source.tree.body)
+    program = Program(source, left)
+    for statement in (*blocks, *(s for s in source.tree.body if s in whole)):
+        program.delete(statement)
+    for statement in left:
+        if statement in whole:
+            program.take_out(statement)
+        else:
+            program.change(program.nodes[statement], partial(without_names, gone=numbers[statement]))
     return program.text()

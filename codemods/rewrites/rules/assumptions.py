@@ -121,7 +121,7 @@ def nothing_looks(within: Analysis | Lifting, helper: Helper) -> Refusals:
 def _looking(tree: ScopeTree) -> Found:
     for word in sorted(_WORDS & (tree.attributes.keys() | tree.strings.keys())):
         yield tree.attributes.get(word) or tree.strings[word], word
-    for node in nodes.walk(tree.source.tree):
+    for node in tree.nodes:
         match node:
             case ast.ImportFrom(module=str() as module, names=names):
                 for alias in names:
@@ -176,7 +176,7 @@ def not_looked_at(lifting: Lifting, helper: Helper) -> Refusals:
 
 def _name_asked(tree: ScopeTree) -> int | None:
     """The line at which the name is asked for of what is not written as a class: ``type(x).__name__``."""
-    for node in nodes.walk(tree.source.tree) if "__name__" in tree.attributes else ():
+    for node in tree.nodes if "__name__" in tree.attributes else ():
         match node:
             case ast.Attribute(ast.Call(ast.Name("type")) | ast.Attribute(attr="__class__"), "__name__"):
                 continue

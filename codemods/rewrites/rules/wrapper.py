@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from codemods.program import nodes
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_arguments
@@ -30,7 +29,7 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
         (tree.attributes.get(word, helper.node.lineno), f"{word} sees how deep the stack is")
         for word in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names))
     ]
-    for node in nodes.walk(tree.source.tree):
+    for node in tree.nodes:
         match node:
             case ast.Call(func, args, keywords):
                 warns = dotted(tree, tree.module, func) == "warnings.warn" and len(args) > 2

@@ -39,7 +39,7 @@ class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
-    ``taken`` gets what left.
+    ``taken`` gets what left; ``deleted`` are lines that go.
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
@@ -51,6 +51,7 @@ class Todo:
     cut: set[ast.stmt] = field(default_factory=set)
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
+    deleted: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Plain:

@@ -198,6 +198,11 @@ class Program:
         """Take a whole top-level statement out of the file, with its comments; ``taken`` has it."""
         self.todo.cut.add(statement)
 
+    def delete(self, statement: ast.stmt) -> None:
+        """Take a top-level statement that shares no line out of the file, with its comments."""
+        first = first_line(statement) - 1 - comments_above(self.source, statement)
+        self.todo.deleted.append((first, statement.end_lineno or 0))
+
     def before(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
         """Put statements before another, between it and what stands above."""
         self.todo.before[statement].append(Added(make, count))
@@ -249,16 +254,14 @@ class Program:
     def text(self) -> str:
         """The new text."""
         splices = [(place.line, place.line, place.text) for place in self.todo.places]
+        splices += [(first, self._end_with_blank_lines(first, end), "") for first, end in self.todo.deleted]
         starts, lines = self.source.starts, self.source.lines
         for chunk, code in self._codes:
             end = chunk.end
             if whole := [statement for statement in chunk.statements if statement in self.todo.cut]:
                 if len(whole) < len(chunk.statements):
                     raise TextNotPreserved(chunk.first + 1)
-                # The blank lines that set it apart go too, as far as there are as many above.
-                code, above = "", chunk.first
-                while above and not lines[above - 1].strip() and end < len(lines) and not lines[end].strip():
-                    above, end = above - 1, end + 1
+                code, end = "", self._end_with_blank_lines(chunk.first, chunk.end)
             splices.append((chunk.first, end, code))
         parts, at = list[str](), 0
         for first, end, text in sorted(splices, key=lambda splice: (splice[0], splice[1])):
@@ -267,9 +270,16 @@ class Program:
             parts += [self.source.text[starts[at] : starts[first]], text]
             at = end
         whole_text = "".join([*parts, self.source.text[starts[at] :]])
-        if self.todo.cut and at == len(lines):
+        if (self.todo.cut or self.todo.deleted) and at == len(lines):
             return whole_text.rstrip("\r\n") + self.source.newline
         return whole_text
+
+    def _end_with_blank_lines(self, first: int, end: int) -> int:
+        """The end of lines that go, with the blank ones below that set them apart, if as many are above."""
+        lines = self.source.lines
+        while first and not lines[first - 1].strip() and end < len(lines) and not lines[end].strip():
+            first, end = first - 1, end + 1
+        return end
 
     def _code_of(self, chunk: Chunk) -> str:
         """The new text of a chunk."""

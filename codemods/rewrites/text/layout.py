@@ -122,16 +122,17 @@ def with_docstring_at(node: cst.FunctionDef, old: str, new: str) -> cst.Function
     first = node.body.body[0] if isinstance(node.body, cst.IndentedBlock) else None
     if not isinstance(first, cst.SimpleStatementLine) or not is_docstring(first):
         return node
-    assert isinstance(first.body[0], cst.Expr)
-    string = first.body[0].value
+    document = cst.ensure_type(first.body[0], cst.Expr)
+    string = document.value
     if not isinstance(string, cst.SimpleString):
         return node
     head, *others = split_lines(string.value)
     if not all(line.startswith(old) or not line.strip() for line in others):
         return node
     text = head + "".join(new + line.removeprefix(old) if line.strip() else line for line in others)
-    changed = node.with_deep_changes(string, value=text)
-    return cst.ensure_type(changed, cst.FunctionDef)
+    document = document.with_changes(value=string.with_changes(value=text))
+    first = first.with_changes(body=[document, *first.body[1:]])
+    return node.with_changes(body=node.body.with_changes(body=[first, *node.body.body[1:]]))
 
 
 def annotation_text(node: ast.expr) -> str:
