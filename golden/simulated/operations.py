@@ -96,9 +96,15 @@ def _masks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 
 def _put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    value = args[2]
-    filled = not value.is_cuda and value.numel() == 1 and not (len(args) > 3 and args[3])
-    return 0 if filled else _masks(args, kwargs)
+    return 0 if _fills(args) else _masks(args, kwargs)
+
+
+def _fills(args: tuple[Any, ...]) -> bool:
+    """Tell whether a number is put where one mask says so, which is filled in without waiting."""
+    value, accumulates = args[2], len(args) > 3 and args[3]
+    indices = [a for a in args[1] if isinstance(a, torch.Tensor)]
+    number = not value.is_cuda and value.numel() == 1
+    return number and not accumulates and len(indices) == 1 and indices[0].dtype in _BOOLEAN
 
 
 def _equal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
@@ -135,7 +141,10 @@ def times(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return int((operation.wait or {}).get("times", 0)) or _TIMES[operation.name](args, kwargs)
 
 
-def from_host(args: tuple[Any, ...]) -> int:
-    """Count the indices that are tensors of the host, each of which is copied to the device."""
+def from_host(operation: Operation, args: tuple[Any, ...]) -> int:
+    """Count what an operation by indices copies from the host: indices, and the number that it puts there."""
     found = [a for a in _indices(args, on_device=False) if a.numel()]
-    return sum(a.dim() if a.dtype in _BOOLEAN else 1 for a in found)
+    if operation.name != "index" and _fills(args):
+        return 0
+    number = operation.name != "index" and not args[2].is_cuda and args[2].dim() == 0
+    return sum(a.dim() if a.dtype in _BOOLEAN else 1 for a in found) + number

@@ -294,7 +294,7 @@ def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], s
         # Only its CPU kernel checks the classes.
         return
     if kind == "mask":
-        SYNCS.note("copy to the device", from_host(args))
+        SYNCS.note("copy to the device", from_host(operation, args))
     count = times(operation, args, kwargs)
     if operation.name == "_local_scalar_dense":
         kind = _ASKED.get(asked, kind)

@@ -36,6 +36,9 @@ x[x > 3]  #: 1 mask
 torch.masked_select(x, x > 3)  #: 1 nonzero
 y = x.clone(); y[x > 3] = 0.0
 y[x > 3] = two[0]  #: 1 mask
+y[x > 3] = 0.0; y[x[:, 0] > 3, 0] = 0.0
+y[five[:2], five[:2]] = 0.0; y[five[1]] = 0.0  #: 1 copy to the device, 1 item
+y[[0, 1]] = 0.0  #: 2 copy to the device
 x[torch.tensor([0, 1])]  #: 1 copy to the device
 x[five[:2]]
 x[five[1]]  #: 1 item
@@ -50,7 +53,10 @@ torch.repeat_interleave(five, five, output_size=10); torch.repeat_interleave(fiv
 torch.multinomial(F.softmax(x, 1), 1)  #: 2 multinomial
 torch.normal(x, x.abs())  #: 1 normal
 torch.normal(0.0, 1.0, (3,), device="cuda")
-torch.linalg.inv(torch.eye(3, device="cuda"))  #: 1 linalg
+eye = torch.eye(3, device="cuda")
+torch.linalg.inv(eye), torch.linalg.eigh(eye), torch.linalg.svd(eye), torch.linalg.eig(eye)  #: 4 linalg
+torch.linalg.pinv(eye), torch.linalg.matrix_rank(eye)  #: 2 linalg
+eye.to_sparse_csr()  #: 2 nonzero
 torch.allclose(x, x), torch.equal(x, x.clone()), torch.equal(x, x)  #: 2 item
 host.copy_(x)  #: 1 copy to the host
 x.copy_(host)  #: 1 copy to the device
