@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -12,40 +13,45 @@ from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
 _version = click.version_option(package_name="esper-harness", message="%(prog)s %(version)s")
-_SUMMARIES = {
-    "list": "The runs of this repository, and what each costs.",
-    "init": "Keep a command as a run file.",
-    "doctor": "Run it twice: is it deterministic at all, and if not, what differs first?",
-    "record": "Run and keep the trace, or renew the golden.",
-    "verify": "Compare runs, all by default, with their goldens.",
-    "ab": "Compare two versions on this machine, now.",
-    "diff": "Compare two traces, or two folders of traces by run.",
-    "syncs": "Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.",
-    "mutate": "Make small mistakes in lines that golden runs execute, and count those that the runs kill.",
-    "report": "Write up how two traces compare, or what shards of a suite came to.",
+# Where each is, and what it does.
+_COMMANDS = {
+    "list": ("commands:list_command", "The runs of this repository, and what each costs."),
+    "init": ("commands:init_command", "Keep a command as a run file."),
+    "doctor": (
+        "commands:doctor_command",
+        "Run it twice: is it deterministic at all, and if not, what differs first?",
+    ),
+    "record": ("commands:record_command", "Run and keep the trace, or renew the golden."),
+    "verify": ("suites:verify_command", "Compare runs, all by default, with their goldens."),
+    "ab": ("suites:ab_command", "Compare two versions on this machine, now."),
+    "diff": ("commands:diff_command", "Compare two traces, or two folders of traces by run."),
+    "syncs": (
+        "syncs:syncs_command",
+        "Run a CUDA program on a simulated GPU: where the host waits, races, peak memory, by line.",
+    ),
+    "mutate": (
+        "mutate.command:mutate_command",
+        "Make small mistakes in lines that golden runs execute, and count those that the runs kill.",
+    ),
+    "report": (
+        "report.command:report_command",
+        "Write up how two traces compare, or what shards of a suite came to.",
+    ),
 }
 
 
 def _loaded(name: str) -> click.Command:
-    if name == "mutate":
-        from golden.mutate.command import mutate_command  # the only one that needs libcst
-
-        return mutate_command
-    if name == "syncs":
-        from golden.syncs import syncs_command
-
-        return syncs_command
-    from golden.commands import COMMANDS
-
-    return COMMANDS[name]
+    module, _, function = _COMMANDS[name][0].partition(":")
+    found: click.Command = getattr(importlib.import_module(f"golden.{module}"), function)
+    return found
 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_SUMMARIES)
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _SUMMARIES:
+        if cmd_name not in _COMMANDS:
             return None
         found = _loaded(cmd_name)
         if not any(option.name == "version" for option in found.params):
@@ -54,16 +60,16 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(_SUMMARIES.items()))
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # Older versions of click suggest nothing.
-        if args[0] not in _SUMMARIES and not ctx.resilient_parsing:
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
             from golden.trace.unknown_keys import hint
 
-            ctx.fail(f"unknown command {args[0]}{hint(args[0], list(_SUMMARIES))}")
+            ctx.fail(f"unknown command {args[0]}{hint(args[0], list(_COMMANDS))}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
@@ -92,7 +98,7 @@ def cli(quiet: bool) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
-    arguments = root_to_command(sys.argv[1:] if argv is None else argv, _SUMMARIES)
+    arguments = root_to_command(sys.argv[1:] if argv is None else argv, _COMMANDS)
     if not arguments and "_GOLDEN_COMPLETE" not in os.environ:
         click.echo(cli.get_help(click.Context(cli, info_name="golden")), err=True)
         return ExitCode.UNUSABLE

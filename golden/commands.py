@@ -7,19 +7,18 @@ from pathlib import Path
 import click
 
 from esper_harness.report.plain import columns, many, visible
-from golden.check import Failed, doctor, refuse_under_ci, unused, update
+from golden.check.ab import doctor
 from golden.check.notes import notes
 from golden.check.progress import progress
+from golden.check.verify import Failed, refuse_under_ci, unused, update
 from golden.compare import Compared, Different, compare
 from golden.given import ProgramCommand, given, keep_line
-from golden.options import data_option, folder_of_program, kept, out_option, root_option
-from golden.record import Run, find_root, find_run, find_runs, record_run
+from golden.options import data_option, kept, out_option, root_option
+from golden.record import Run, find_root, find_runs, record_run
 from golden.record.program import renamed, write_run_file
 from golden.report import render
-from golden.report.command import report_command
 from golden.report.pairs import trace_pairs
 from golden.report.text import gaps
-from golden.suites import ab_command, verify_command
 from golden.trace.errors import ExitCode, UnusableInput, worst
 from golden.trace.trace import load_trace
 from golden.versions import text_of
@@ -38,7 +37,7 @@ def list_command(root: Path | None) -> int:
     return ExitCode.IDENTICAL
 
 
-@click.command(cls=ProgramCommand)
+@click.command("record", cls=ProgramCommand)
 @click.argument("names", nargs=-1, metavar="[RUN...]")
 @root_option
 @data_option
@@ -50,7 +49,7 @@ def list_command(root: Path | None) -> int:
     help="The trace goes to OUT/RUN; that of a command to OUT.",
 )
 @click.option("--update", "renew", is_flag=True, help="Renew the goldens of these runs for this machine.")
-def record(
+def record_command(
     names: tuple[str, ...],
     root: Path | None,
     data: Path | None,
@@ -61,35 +60,29 @@ def record(
 
     With a command after --, run that: golden record -o before -- python train.py --steps 20
     """
-    program = given(root=root, data=data, names=names)
-    if not names and program is None:
+    asked = given(names, root=root, data=data)
+    if not asked.runs:
         raise UnusableInput("name a run, or give a command: golden record -o DIR -- python train.py")
-    if program is not None:
-        runs, root = [program[0]], program[1]
-    else:
-        root = root or find_root(Path.cwd())
-        runs = [find_run(name, root) for name in names]
     if renew:
-        if program is not None:
+        if asked.is_program:
             raise UnusableInput(
                 "a command has no golden; make a run file of it with `golden init NAME -- COMMAND`"
             )
         refuse_under_ci()
         if data:
             raise UnusableInput("--update records a run as it stands: leave out --data")
-        return _update(runs, root, out)
+        return _update(asked.runs, asked.root, out)
     if out is None:
         raise UnusableInput("say where the trace goes with -o DIR, or renew a golden with --update")
-    for run in runs:
+    for run in asked.runs:
         progress.say(f"{run.name}: running")
-        folder = out / run.name if program is None else out
-        folder_of_data = run.data_folder(data) if program is None else folder_of_program(run, data)
-        label = run.name if program is None else str(out)
-        trace = record_run(run, root=root, out=folder, data=folder_of_data, label=label)
+        folder, label = (out, str(out)) if asked.is_program else (out / run.name, run.name)
+        data_folder = run.data_folder(asked.data)
+        trace = record_run(run, root=asked.root, out=folder, data=data_folder, label=label)
         steps = sum(len(p.steps) for p in trace.processes)
         amounts = f"{many(len(trace.events), 'event')}, {many(steps, 'optimizer step')}"
         click.echo(f"{run.name}: {amounts} -> {trace.folder}")
-        if program is not None:
+        if asked.is_program:
             for line in gaps(Compared(unwatched=tuple(trace.about.unwatched))):
                 click.echo(line)
             click.echo(f"compare it with another one: golden diff {out} OTHER")
@@ -103,11 +96,10 @@ def record(
 @data_option
 def init_command(name: str, root: Path | None, data: Path | None) -> int:
     """Keep a command as a run file: golden init NAME -- python train.py --steps 20"""
-    program = given(root=root, data=data)
-    if program is None:
+    asked = given((), root=root, data=data)
+    if not asked.is_program:
         raise UnusableInput("give the command after --: golden init NAME -- python train.py --steps 20")
-    run, place = program
-    path = write_run_file(renamed(run, name), place)
+    path = write_run_file(renamed(asked.runs[0], name), asked.root)
     click.echo(f"{path}: written; compare two versions: golden ab {name} --base REF")
     click.echo(f"keep its golden: golden record {name} --update")
     return ExitCode.IDENTICAL
@@ -117,7 +109,7 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
     codes = []
     with kept(out) as folder:
         for run in runs:
-            found = update(run, root=root, out=folder / run.name, notify=progress.say)
+            found = update(run, root=root, out=folder / run.name)
             codes.append(int(found.code))
             if isinstance(found, Failed):
                 click.echo(f"golden: {found.message}", err=True)
@@ -145,32 +137,27 @@ def doctor_command(name: str | None, root: Path | None, data: Path | None, out: 
 
     With a command after --, that is run: golden doctor -- python train.py --steps 20
     """
-    program = given(root=root, data=data, names=(name,) if name else ())
-    if program is not None:
-        run, root = program
-        folder_of_data = folder_of_program(run, data)
-    elif name is None:
+    asked = given((name,) if name else (), root=root, data=data)
+    if not asked.runs:
         raise UnusableInput("name a run, or give a command: golden doctor -- python train.py")
-    else:
-        root = root or find_root(Path.cwd())
-        run = find_run(name, root)
-        folder_of_data = run.data_folder(data)
+    (run,) = asked.runs
     with kept(out) as folder:
-        result = doctor(run, root=root, out=folder, data=folder_of_data, notify=progress.say)
+        data_folder = run.data_folder(asked.data)
+        result = doctor(run, root=asked.root, out=folder, data=data_folder)
         for note in notes(result.left):
             click.echo(f"note: {note}", err=True)
         click.echo(text_of(result))
         if isinstance(result.comparison, Different):
             click.echo(_LEAVE_OUT, err=True)
-        if program is not None:
+        if asked.is_program:
             click.echo(keep_line(data))
         return int(result.comparison.code)
 
 
-@click.command()
+@click.command("diff")
 @click.argument("left", metavar="A", type=click.Path(path_type=Path))
 @click.argument("right", metavar="B", type=click.Path(path_type=Path))
-def diff(left: Path, right: Path) -> int:
+def diff_command(left: Path, right: Path) -> int:
     """Compare two traces, or two folders of traces by run."""
     codes = []
     for a, b in trace_pairs(left, right):
@@ -179,16 +166,3 @@ def diff(left: Path, right: Path) -> int:
         click.echo(render(found, left=str(a), right=str(b)))
         codes.append(int(found.code))
     return worst(codes)
-
-
-# All but `mutate`, which loads more than all these together.
-COMMANDS: dict[str, click.Command] = {
-    "list": list_command,
-    "init": init_command,
-    "doctor": doctor_command,
-    "record": record,
-    "verify": verify_command,
-    "ab": ab_command,
-    "diff": diff,
-    "report": report_command,
-}

@@ -1,14 +1,16 @@
-"""A program that is given on the command line, behind ``--``."""
+"""The runs that a command is given: by name, or as a program behind ``--``."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from golden.record import Run, find_root, find_run
 from golden.record.program import run_of
-from golden.record.run import Run
 from golden.trace.errors import UnusableInput
 
 _KEY = "golden.program"
@@ -31,15 +33,32 @@ class ProgramCommand(click.Command):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
-def given(*, root: Path | None, data: Path | None, names: tuple[str, ...] = ()) -> tuple[Run, Path] | None:
-    """Return the program behind ``--`` as a run, and its folder; None without one. Raises `UnusableInput`."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The runs of one command, their tree, and the data folder that they are handed.
+
+    With ``is_program``, the only run is the program behind ``--``.
+    """
+
+    runs: list[Run]
+    root: Path
+    data: Path | None
+    is_program: bool
+
+
+def given(names: Sequence[str], *, root: Path | None, data: Path | None = None) -> Given:
+    """Return the program behind ``--`` as a run, else the runs that are named. Raises `UnusableInput`."""
     program = click.get_current_context().meta.get(_KEY)
     if program is None:
-        return None
+        place = root or find_root(Path.cwd())
+        return Given([find_run(name, place) for name in names], place, data, is_program=False)
     if names:
         raise UnusableInput(f"give either the name of a run ({names[0]}) or a command after --, not both")
     place = root or Path.cwd()
-    return run_of(program, root=place, data=data), place
+    run = run_of(program, root=place, data=data)
+    # What it reads in the tree is linked there instead of being handed over.
+    handed = data if run.data is not None and not run.data.paths else None
+    return Given([run], place, handed, is_program=True)
 
 
 def keep_line(data: Path | None) -> str:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import click
 
-from golden.record import Run
-
 root_option = click.option(
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True
 )
@@ -47,8 +45,3 @@ def kept(out: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
         yield Path(scratch)
-
-
-def folder_of_program(run: Run, data: Path | None) -> Path | None:
-    """Return the data folder that the command of a program names, if it names one."""
-    return data if run.data is not None and not run.data.paths else None

@@ -64,13 +64,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.line(f"{len(planned)} runs: {sum(planned.values()):.0f} s planned, {spent:.0f} s spent")
 
 
-def _judged(run: Run, name: str | None, recordings: Recordings, root: Path) -> list[str]:
+def _judged(name: str | None, recordings: Recordings) -> list[str]:
     """Fail unless a run equals its golden, or has the property ``name``; return what a tolerance let pass."""
     from golden.check.verify import Failed, judge_one
     from golden.report.verdicts import render_verdict, tolerances_of
     from golden.trace.errors import ExitCode
 
-    verdict = judge_one(run, name, recordings, root)
+    verdict, run = judge_one(name, recordings), recordings.run
     if isinstance(verdict, Failed) and verdict.code is ExitCode.NOTHING_COMPARABLE and _lacks_device(run):
         pytest.skip(verdict.message)
     if verdict.code:
@@ -113,7 +113,7 @@ class RunFile(pytest.Module):
                 begun = time.monotonic()
                 tolerated: list[str] = []
                 try:
-                    tolerated = _judged(run, name, kept[0], root)
+                    tolerated = _judged(name, kept[0])
                 finally:
                     spent = time.monotonic() - begun
                     record_property(_PROPERTY, json.dumps([run.name, run.budget, spent, tolerated]))

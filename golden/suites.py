@@ -7,17 +7,16 @@ from pathlib import Path
 
 import click
 
-from golden.check import verify
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between
+from golden.check.verify import verify
 from golden.compare.outcome import by_tolerance
-from golden.given import ProgramCommand, given, keep_line
+from golden.given import Given, ProgramCommand, given, keep_line
 from golden.options import (
     data_option,
     device_option,
-    folder_of_program,
     kept,
     out_option,
     root_option,
@@ -26,7 +25,7 @@ from golden.options import (
 )
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.record import Run, find_root, find_runs
+from golden.record import Run, find_runs
 from golden.record.git import uncommitted, worktree
 from golden.report import render_verdict
 from golden.report.text import not_compared
@@ -54,11 +53,11 @@ def verify_command(
 
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
-    root = root or find_root(Path.cwd())
-    suite = _suite(names, root, device)
-    runs = _of_shard(suite, part, root)
+    asked = given(names, root=root)
+    suite = _suite(asked, device)
+    runs = _of_shard(suite, part, asked.root)
     with kept(out) as folder:
-        found = verify(runs, root=root, out=folder, workers=workers or 1, notify=progress.say)
+        found = verify(runs, root=asked.root, out=folder, workers=workers or 1)
     results = []
     for run, verdicts in zip(runs, found, strict=True):
         text = "\n".join(map(render_verdict, verdicts))
@@ -116,41 +115,37 @@ def ab_command(
 
     With -o DIR the traces stay there, with a file of results that `golden report --merge` reads.
     """
-    program = given(root=root, data=data, names=names)
-    root = program[1] if program else root or find_root(Path.cwd())
+    asked = given(names, root=root, data=data)
+    root = asked.root
     if head is not None and base is None:
         raise UnusableInput("--head REF needs --base REF")
-    if program and part:
+    if asked.is_program and part:
         raise UnusableInput("--shard is for runs; make one with `golden init NAME -- COMMAND`")
-    if program and base is None:
+    if asked.is_program and base is None:
         raise UnusableInput("say which version the command is compared with: --base REF")
-    if not names and not program and base is None:
+    if not asked.runs and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
-    if program:
-        suite = [program[0].on(device) if device else program[0]]
-    else:
-        suite = _suite(names, root, device)
-    given_data = folder_of_program(suite[0], data) if program else data
+    suite = _suite(asked, device)
     runs = _of_shard(suite, part, root)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
         head_root = stack.enter_context(worktree(root, head)) if head else root
         since = between(root, base, head, base_root, head_root) if base else None
-        versions = Versions(root, base, head, base_root, head_root, since, named=program is None)
+        versions = Versions(root, base, head, base_root, head_root, since, named=not asked.is_program)
         if base and not head and (edits := uncommitted(root)):
             progress.say(
                 f"the working tree has {edits} uncommitted changes, which are part of what is compared"
             )
         results = [
-            compare_run(run, versions, folder, data=given_data, workers=workers or 1, localizing=closely)
+            compare_run(run, versions, folder, data=asked.data, workers=workers or 1, localizing=closely)
             for run in runs
         ]
     reached = _tell_all(since)
     code = worst([int(result.code) for result in results])
     if len(suite) > 1 or part or out is not None:
         code = _finish("ab", suite, part, results, out, reached)
-    if program:
+    if asked.is_program:
         click.echo(keep_line(data))
     return code
 
@@ -165,13 +160,13 @@ def _tell_all(since: Since | None) -> Evidence | None:
     return found
 
 
-def _suite(names: tuple[str, ...], root: Path, device: str | None) -> list[Run]:
-    """Return the runs that are named, or all; on another device, all that can go there."""
-    runs = find_runs(names, root)
+def _suite(asked: Given, device: str | None) -> list[Run]:
+    """Return the runs that are given, or all; on another device, all that can go there."""
+    runs = asked.runs or find_runs((), asked.root)
     if device is None:
         return runs
     staying = [run.name for run in runs if not run.moves]
-    if staying and not names:
+    if staying and not asked.runs:
         progress.say(f"left out, since their command has no {{device}}: {', '.join(staying)}")
         runs = [run for run in runs if run.moves]
         if not runs:

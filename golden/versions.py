@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from golden.check import AbResult, Side, ab
+from golden.check.ab import AbResult, Side, ab
 from golden.check.fixtures import write_whole
 from golden.check.localize import localize
 from golden.check.notes import unmatched
@@ -67,7 +67,7 @@ def compare_run(
         left, right = versions.sides(run)
         given = run.data_folder(data)
         files = since.files if since is not None else ()
-        result = ab(left, right, out=place, data=given, workers=workers, notify=progress.say, reach=files)
+        result = ab(left, right, out=place, data=given, workers=workers, reach=files)
         code, tolerated = result.comparison.code, by_tolerance(result.comparison)
         without = not_compared(result.comparison)
         if since is not None:
@@ -126,7 +126,7 @@ def _base(run: Run) -> Run:
 
 
 def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | None) -> None:
-    found = localize(result, base, head, out=out, data=data, notify=progress.say)
+    found = localize(result, base, head, out=out, data=data)
     if found is None:
         click.echo(
             "the first divergence belongs to no optimizer step, and neither an operation nor a line differs "

@@ -9,7 +9,7 @@ from ci.checks.check import Context
 from ci.checks.compared import Compared, change, compared, folder
 from ci.checks.places import command_place, program_place
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
-from golden.check import AbResult
+from golden.check.ab import AbResult
 from golden.check.fixtures import write_whole
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable

@@ -9,7 +9,7 @@ from ci.base import Base
 from ci.checks.check import Context
 from ci.checks.places import folder_of
 from ci.checks.sides import runs_of
-from golden.check import AbResult, Side, ab
+from golden.check.ab import AbResult, Side, ab
 from golden.check.since import Since, between
 from golden.reach.evidence import Evidence, evidence
 

@@ -23,7 +23,7 @@ def power(context: Context, wanted: Power, base: Base) -> Verdict:
             most=wanted.mutants,
             minutes=wanted.minutes,
         )
-        found = measure(context.root, asked, say=lambda message: None)
+        found = measure(context.root, asked)
     except NothingChanged as error:
         return Passed(str(error))
     except GoldenError as error:

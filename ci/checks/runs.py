@@ -8,11 +8,11 @@ from ci.checks.against import against
 from ci.checks.check import Context
 from ci.checks.places import command_place, folder_of
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
-from golden.check import Failed as RunFailed
-from golden.check import Judged, NoGolden, Property
-from golden.check import Verdict as RunVerdict
 from golden.check.fixtures import common_path
-from golden.check.verify import compare_everywhere, verify_one
+from golden.check.properties import Property
+from golden.check.verify import Failed as RunFailed
+from golden.check.verify import Judged, NoGolden, compare_everywhere, verify_one
+from golden.check.verify import Verdict as RunVerdict
 from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.divergence import Divergence
 from golden.compare.outputs import OutputChange
@@ -31,9 +31,7 @@ def golden(context: Context, name: str) -> Verdict:
     run = find_run(name, context.root)
     if context.base is not None and not context.wanted(f"golden.{name.partition('.')[0]}"):
         return against(context, context.base, name)
-    found = [
-        _judged(context, run, verdict) for verdict in verify_one(run, context.recordings(run), context.root)
-    ]
+    found = [_judged(context, run, verdict) for verdict in verify_one(context.recordings(run))]
     for kind in (Failed, CouldNotRun):
         for verdict in found:
             if isinstance(verdict, kind):

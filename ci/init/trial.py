@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ci.init.propose import MAX_STEPS, Proposal
-from golden.check import Failed, update
+from golden.check.progress import progress
+from golden.check.verify import Failed, update
 from golden.record import find_run
 from golden.record.process import command_line, environment, execute
 from golden.record.recorder import settings
@@ -76,8 +77,8 @@ def record(name: str, root: Path, notify: Callable[[str], None]) -> str | None:
     replaced, and who commits it sees it.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="golden-init-") as scratch:
-            found = update(find_run(name, root), root=root, out=Path(scratch) / name, notify=notify)
+        with tempfile.TemporaryDirectory(prefix="golden-init-") as scratch, progress.shown(quiet=False):
+            found = update(find_run(name, root), root=root, out=Path(scratch) / name)
     except GoldenError as error:
         return str(error)
     if isinstance(found, Failed):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from golden.check.declared import check_declared, check_matched, check_same_tree
+from golden.check.progress import progress
 from golden.compare import Comparison, Identical, NotComparable, compare
 from golden.compare.learn import repeats
-from golden.compare.tolerance import unused
 from golden.reach.reached import Reached, read_reached
 from golden.record import Run, record_run
-from golden.trace.errors import GoldenError, UnusableInput
+from golden.trace.errors import GoldenError
 from golden.trace.trace import Trace
-
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +39,19 @@ class Side:
     beside: Path | None = None
 
 
-def quiet(message: str) -> None:
-    """Tell nobody."""
-    del message
-
-
-def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, notify: Notify = quiet) -> AbResult:
+def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None) -> AbResult:
     """Run it twice in separate processes (A/A): is it deterministic at all?"""
     traces = []
     for index in (1, 2):
-        notify(f"{run.name}: run {index} of 2")
+        progress.say(f"{run.name}: run {index} of 2")
         traces.append(
             record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
         )
     check_same_tree(run.name, traces)
-    check_used(traces[0])
     check_declared(run, traces[0])
     check_matched(traces[0])
     left, found = repeats(traces[0], traces[1])
     return AbResult(left, traces[1], found)
-
-
-def check_used(trace: Trace) -> None:
-    """Raise `UnusableInput` if a tolerance of its run names no number of a trace."""
-    for tolerance in unused(trace):
-        raise UnusableInput(
-            f"run {trace.about.run}: [[tolerance]] of {tolerance.of} {tolerance.field} names no "
-            "floating-point number of the run"
-        )
 
 
 def ab(
@@ -78,7 +61,6 @@ def ab(
     out: Path,
     data: Path | None = None,
     workers: int = 1,
-    notify: Notify = quiet,
     reach: Sequence[str] = (),
 ) -> AbResult:
     """Compare two versions on this machine, now: base against itself first, then base against head.
@@ -89,7 +71,7 @@ def ab(
     """
 
     def record(side: Side, folder: str, suffix: str = "") -> Trace:
-        notify(f"{side.run.name}, {side.label}{suffix}: running")
+        progress.say(f"{side.run.name}, {side.label}{suffix}: running")
         label = f"{side.label}{suffix}"
         files = reach if folder != "base-again" else ()
         return record_run(
@@ -112,7 +94,6 @@ def ab(
             _raise_first(base, head, recordings)
             left, again, right = (recording.result() for recording in recordings)
             check_same_tree(base.run.name, (left, again, right) if base.root == head.root else (left, again))
-            check_used(left)
             check_declared(base.run, left)
             check_matched(left, right)
             left, itself = repeats(left, again)

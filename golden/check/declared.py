@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from golden.compare.tolerance import unused
 from golden.record import Run
 from golden.trace.errors import UnusableInput
 from golden.trace.trace import Trace
 
 
 def check_declared(run: Run, trace: Trace) -> None:
-    """Raise `UnusableInput` for a type or an env that no event has, or a model that never takes a step.
+    """Raise `UnusableInput` for a table of the run file that names nothing of the record.
 
-    A wrong table would blame the wrong env, or call a broken one identical.
+    That is a tolerance of no number, a type or an env that no event has, a model that never takes a step. A
+    wrong table would blame the wrong env, or call a broken one identical.
     """
+    for tolerance in unused(trace):
+        raise UnusableInput(
+            f"run {run.name}: [[tolerance]] of {tolerance.of} {tolerance.field} names no "
+            "floating-point number of the run"
+        )
     events, env = run.events, run.env
     untyped = bool(trace.events) and all(event.kind == "(no type)" for event in trace.events)
     if events is not None and "type" in events.model_fields_set and untyped:

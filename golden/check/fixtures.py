@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import xxhash
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from golden.record import Run
 from golden.trace.errors import UnusableInput
@@ -29,13 +29,11 @@ COMMON = "common.json"
 _WIDTH = 300
 
 
-class Golden(BaseModel):
+class Golden(BaseModel, extra="forbid", frozen=True):
     """The bits of one run under one fingerprint, and under those that were seen to give the same.
 
     The one for what holds on every machine has no fingerprint.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int = FORMAT
     run: str
@@ -86,11 +84,6 @@ def _text(value: Any, indent: int = 0) -> str:
         parts, ends = [_text(item, indent) for item in value], "[]"
     inside = ",".join(f"\n{' ' * indent}{part}" for part in parts)
     return f"{ends[0]}{inside}\n{' ' * (indent - 1)}{ends[1]}"
-
-
-def goldens(root: Path, run: Run) -> dict[Path, Golden]:
-    """Return all goldens of a run by their paths, in order; `UnusableInput` if one is damaged."""
-    return {path: load_golden(path, run) for path in golden_files(root, run)}
 
 
 def golden_files(root: Path, run: Run) -> list[Path]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.check.ab import AbResult, Notify, Side, quiet
+from golden.check.ab import AbResult, Side
+from golden.check.progress import progress
 from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
@@ -31,7 +32,7 @@ class Localized:
 
 
 def localize(
-    found: AbResult, base: Side, head: Side, *, out: Path, data: Path | None = None, notify: Notify = quiet
+    found: AbResult, base: Side, head: Side, *, out: Path, data: Path | None = None
 ) -> Localized | None:
     """Look closely at the step of the first divergence, or at the end of a run where it has no step.
 
@@ -44,7 +45,7 @@ def localize(
     traces = []
     # The base twice: what differs between its two runs, times say, is not looked at.
     for side, folder in ((base, "base-dense"), (base, "base-dense-again"), (head, "head-dense")):
-        notify(f"{side.run.name}, {side.label}: running again, densely at step {step}")
+        progress.say(f"{side.run.name}, {side.label}: running again, densely at step {step}")
         # The steps after it show how fast a difference grows.
         trace = record_run(
             side.run,

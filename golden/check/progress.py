@@ -17,10 +17,10 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Says on stderr what is done now, unless it is to be quiet."""
+    """Says on stderr what is done now, while a command shows it."""
 
     def __init__(self) -> None:
-        self._quiet = False
+        self._quiet = True
         self._drawn = False
         self._lock = threading.Lock()
 

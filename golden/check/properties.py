@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.check.ab import Notify, quiet
+from golden.check.progress import progress
 from golden.compare import Comparison
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import compare_within
@@ -22,11 +22,10 @@ class Recordings:
     ``seconds`` is what that took so far.
     """
 
-    def __init__(self, run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> None:
-        self._run = run
-        self._root = root
+    def __init__(self, run: Run, *, root: Path, out: Path) -> None:
+        self.run = run
+        self.root = root
         self._out = out
-        self._notify = notify
         self._known: dict[str | None, Trace | GoldenError] = {}
         self._lock = threading.Lock()
         self.seconds = 0.0
@@ -42,12 +41,11 @@ class Recordings:
         return found
 
     def _record(self, variant: str | None) -> Trace | GoldenError:
-        run = self._run if variant is None else self._run.variant(variant)
-        self._notify(f"{run.name}: running")
+        run = self.run if variant is None else self.run.variant(variant)
+        progress.say(f"{run.name}: running")
         begun = time.monotonic()
         try:
-            out = self._out / run.name
-            return record_run(run, root=self._root, out=out, label=run.name)
+            return record_run(run, root=self.root, out=self._out / run.name, label=run.name)
         except GoldenError as error:
             return error
         finally:
@@ -79,8 +77,9 @@ class Property:
         return ExitCode(worst([agreement.comparison.code for agreement in self.agreements]))
 
 
-def judge_property(run: Run, name: str, recordings: Recordings) -> Property:
+def judge_property(name: str, recordings: Recordings) -> Property:
     """Compare all sides of a property of a run. Raises what recording one of them raised."""
+    run = recordings.run
     same = run.same[name]
     before = recordings.seconds
     left = recordings.trace()

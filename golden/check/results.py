@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from golden.check.fixtures import write_whole
 from golden.reach.evidence import Evidence, merged
@@ -17,11 +18,7 @@ FILE = "results.json"
 _FORMAT: Literal[1] = 1
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Result(_Table):
+class Result(BaseModel, extra="forbid", frozen=True):
     """The result of one run: exit status, verdict in words, traces below the file's folder.
 
     ``tolerated`` says that it took a tolerance, ``not_compared`` has the lines of the verdict that say so.
@@ -43,7 +40,7 @@ class Result(_Table):
         return self.run
 
 
-class Results(_Table):
+class Results(BaseModel, extra="forbid", frozen=True):
     """The results of one shard; ``suite`` names the runs of all, ``evidence`` has the diff coverage."""
 
     format: Literal[1] = _FORMAT
@@ -70,10 +67,10 @@ def read_results(folder: Path) -> Results | None:
         raise UnusableInput(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 
 
-class Merged(_Table):
+@dataclass(frozen=True, slots=True)
+class Merged:
     """The results of a whole suite: every run of it exactly once, with the folder of its shard."""
 
-    command: str
     shards: int
     missing: tuple[int, ...]
     results: tuple[tuple[Path, Result], ...]
@@ -115,13 +112,7 @@ def merge(folders: Sequence[Path]) -> Merged:
     for run in first.suite:
         fallback = Result(run=run, code=ExitCode.RUN_FAILED, text=f"{run}: {lost}")
         everything.append(judged.get(run, (found[0][0], fallback)))
-    return Merged(
-        command=first.command,
-        shards=count,
-        missing=missing,
-        results=tuple(everything),
-        evidence=_evidence([results.evidence for _, results in found]),
-    )
+    return Merged(count, missing, tuple(everything), _evidence([results.evidence for _, results in found]))
 
 
 def _evidence(found: Sequence[Evidence | None]) -> Evidence | None:

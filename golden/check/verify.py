@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from golden.check.ab import Notify, check_used, doctor, quiet
+from golden.check.ab import doctor
 from golden.check.declared import check_declared, check_matched
 from golden.check.fixtures import (
     FOLDER,
@@ -21,7 +21,6 @@ from golden.check.fixtures import (
     dump,
     golden_files,
     golden_path,
-    goldens,
     load_golden,
     write_whole,
 )
@@ -88,54 +87,47 @@ class Failed:
 Verdict = Judged | NoGolden | Property | Failed
 
 
-def verify(
-    runs: Sequence[Run],
-    *,
-    root: Path,
-    out: Path,
-    workers: int = 1,
-    notify: Notify = quiet,
-) -> list[tuple[Verdict, ...]]:
+def verify(runs: Sequence[Run], *, root: Path, out: Path, workers: int = 1) -> list[tuple[Verdict, ...]]:
     """Judge every run by its golden, then by each of its properties, ``workers`` runs at a time.
 
     A run that fails leaves the others alone.
     """
 
     def all_of(run: Run) -> tuple[Verdict, ...]:
-        return verify_one(run, Recordings(run, root=root, out=out, notify=notify), root)
+        return verify_one(Recordings(run, root=root, out=out))
 
     with ThreadPoolExecutor(max_workers=workers) as pool:
         return list(pool.map(all_of, runs))
 
 
-def verify_one(run: Run, recordings: Recordings, root: Path) -> tuple[Verdict, ...]:
+def verify_one(recordings: Recordings) -> tuple[Verdict, ...]:
     """Judge one run by its golden, then by each of its properties, from its recordings."""
-    return tuple(judge_one(run, name, recordings, root) for name in (None, *run.same))
+    return tuple(judge_one(name, recordings) for name in (None, *recordings.run.same))
 
 
-def judge_one(run: Run, name: str | None, recordings: Recordings, root: Path) -> Verdict:
+def judge_one(name: str | None, recordings: Recordings) -> Verdict:
     """Return a property of a run; with no name, the run by its golden."""
-    begun = time.monotonic()
+    begun, run = time.monotonic(), recordings.run
     try:
         if name is not None:
-            return judge_property(run, name, recordings)
-        check_goldens(run, root)
-        return _by_golden(run, recordings.trace(), root)
+            return judge_property(name, recordings)
+        known = usable_goldens(run, recordings.root)
+        return _by_golden(run, recordings.trace(), known, common_path(recordings.root, run.name))
     except GoldenError as error:
         place = run.name if name is None else f"{run.name}, {name}"
         return Failed(place, str(error), error.code, time.monotonic() - begun)
 
 
-def check_goldens(run: Run, root: Path) -> None:
-    """Raise `UnusableInput` for a golden of the run that can't be used, before time is spent on the run.
+def usable_goldens(run: Run, root: Path) -> dict[Path, Golden]:
+    """Return the goldens of a run, in order, before time is spent on it.
 
-    Raises `NothingComparable` for a run that no golden can judge.
+    Raises `UnusableInput` for one that can't be used, `NothingComparable` for a run that none can judge.
     """
     check_keepable(run)
-    goldens(root, run)
     common = common_path(root, run.name)
     if common.exists():
         load_golden(common, run)
+    return {path: load_golden(path, run) for path in golden_files(root, run)}
 
 
 def check_keepable(run: Run) -> None:
@@ -148,17 +140,15 @@ def check_keepable(run: Run) -> None:
         )
 
 
-def _by_golden(run: Run, trace: Trace, root: Path) -> Verdict:
+def _by_golden(run: Run, trace: Trace, found: Mapping[Path, Golden], shared: Path) -> Verdict:
     """Judge a trace by the golden for its fingerprint, or by one of another machine that it equals.
 
     Equal bits are identical whatever the machine; where they differ, only a golden that covers this kind of
     machine says that the code is the cause.
     """
     seconds = trace.about.seconds
-    check_used(trace)
     check_declared(run, trace)
     here = trace.about.fingerprint
-    found = goldens(root, run)
     own = {path: golden for path, golden in found.items() if golden.covers(here)}
     usable = {path: g for path, g in (own or found).items() if g.definition == run.definition()}
     for path, golden in (own or found).items():
@@ -170,7 +160,6 @@ def _by_golden(run: Run, trace: Trace, root: Path) -> Verdict:
             check_matched(trace)
         if own or isinstance(verdict, Identical):
             return Judged(run.name, verdict, seconds, path.stem, elsewhere=not own)
-    shared = common_path(root, run.name)
     common = compare_everywhere(run, trace, shared) if shared.exists() else None
     known = tuple(path.stem for path in found)
     differences = {path: gap(golden.fingerprint, here) for path, golden in usable.items()}
@@ -223,11 +212,11 @@ class Updated:
     code: ExitCode = ExitCode.IDENTICAL
 
 
-def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Updated | Failed:
+def update(run: Run, *, root: Path, out: Path) -> Updated | Failed:
     """Renew the goldens of a run for this machine. A run that differs from itself gets none."""
     try:
         check_keepable(run)
-        result = doctor(run, root=root, out=out, notify=notify)
+        result = doctor(run, root=root, out=out)
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
     match result.comparison:
@@ -240,12 +229,8 @@ def update(run: Run, *, root: Path, out: Path, notify: Notify = quiet) -> Update
         case Identical():
             pass
     trace = result.left
-    try:
-        golden = golden_of(run, trace)
-    except GoldenError as error:
-        return Failed(run.name, str(error), error.code)
     files = [
-        place(golden, run, root),
+        place(golden_of(run, trace), run, root),
         (common_path(root, run.name), common_of(run, trace)),
     ]
     keep_durations(root, {run.name: trace.about.seconds * run.recordings})
@@ -261,8 +246,7 @@ def refuse_under_ci() -> None:
 
 
 def golden_of(run: Run, trace: Trace) -> Golden:
-    """Return the golden that a trace would be. Raises `GoldenError` where a golden can't judge the run."""
-    check_keepable(run)
+    """Return the golden that a trace would be."""
     unstable = trace.about.unstable
     now = leave_out(trace, unstable)
     return Golden(

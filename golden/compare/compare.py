@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from golden.compare.calls import CallChange
+from esper_harness.report.plain import listed
+from golden.compare.calls import CallChange, compare_calls
 from golden.compare.divergence import Divergence, Rows, number_of
 from golden.compare.events import EventChange, compare_events
+from golden.compare.fields import compare_fields
+from golden.compare.final_states import compare_final_states
+from golden.compare.living import compare_living
 from golden.compare.made import made_otherwise
 from golden.compare.outcome import (
     Compared,
@@ -19,9 +23,10 @@ from golden.compare.outcome import (
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs
-from golden.compare.process import KINDS, Kind, compare_process
+from golden.compare.reads import compare_reads, compare_values
 from golden.compare.renamed import renamed
-from golden.compare.steps import first_steps
+from golden.compare.sides import Found, Sides, sides
+from golden.compare.steps import compare_steps, first_steps
 from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event
 from golden.trace.gap import gap
@@ -30,6 +35,17 @@ from golden.trace.place import titles
 from golden.trace.streams import streams
 from golden.trace.trace import Process, Trace
 from golden.trace.unstable import leave_out
+
+Kind = Callable[[Sides], Found]
+KINDS: tuple[Kind, ...] = (
+    compare_steps,
+    compare_fields,
+    compare_calls,
+    compare_reads,
+    compare_values,
+    compare_living,
+    compare_final_states,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +104,12 @@ def judge(
     if len(left.processes) != len(right.processes):
         divergences.append(ProcessCount(len(left.processes), len(right.processes)))
     for a, b in _paired(left.processes, right.processes):
-        found, on_the_left = compare_process(a, b, agreed(left, right), account, kinds)
+        both = sides(a, b, agreed(left, right), account)
+        found = compare_process(both, kinds)
         compared += found.compared
         divergences += found.divergences
         # Events are dated by the steps of the first process.
-        moment_of = moment_of or on_the_left
+        moment_of = moment_of or both.aligned.on_the_left
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written
@@ -110,6 +127,22 @@ def judge(
         "without a cause in the code; record both on one machine",
         verdict,
     )
+
+
+def compare_process(both: Sides, kinds: Sequence[Kind]) -> Found:
+    """Compare some kinds of what is observed in one process."""
+    left, right = both.whole
+    unread = list(dict.fromkeys([*left.unread, *right.unread]))
+    compared = Compared(
+        uncompared=(f"what can't be read ({listed(unread, 3)})",) if unread else (),
+        places=((right.name, right.place),) if right.place else (),
+    )
+    divergences: list[Divergence] = []
+    for kind in kinds:
+        found = kind(both)
+        compared += found.compared
+        divergences += found.divergences
+    return Found(divergences, compared)
 
 
 def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:
@@ -149,7 +182,7 @@ def different(
         return (number, follows, point, rank)
 
     ordered = sorted([*divergences, *changes], key=place)
-    return Different(compared, ordered[0], tuple(ordered[1:]), len(changes), envs, tolerated)
+    return Different(compared, ordered[0], tuple(ordered[1:]), envs, tolerated)
 
 
 def env_verdicts(

@@ -73,12 +73,16 @@ def number_of(step: int | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The distance of two tensors of one dtype and shape. ``ulps`` is None where no number is."""
+    """The distance of two tensors of one dtype and shape, ``finite`` if all that differs are finite floats.
+
+    ``ulps`` is that of these; None where there are none.
+    """
 
     differing: int
     elements: int
     ulps: int | None
     absolute: float | None
+    finite: bool
     nan_left: int
     nan_right: int
     index: tuple[int, ...]

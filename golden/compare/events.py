@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from golden.compare.divergence import END, SHOWN, Divergence, FieldChange, field_text
-from golden.compare.sequences import gaps, pairs
+from golden.compare.sequences import pairs, stretches
 from golden.trace.events import Event
 from golden.trace.moments import Moment, later
 from golden.trace.numbers import ulps
@@ -126,7 +126,9 @@ def _pairs(
     a: Sequence[str], b: Sequence[str], left: Sequence[Event], right: Sequence[Event]
 ) -> Iterator[tuple[int | None, int | None]]:
     """Equal lines anchor the alignment; between anchors, events of the same kind and env belong together."""
-    for low_a, high_a, low_b, high_b in gaps(a, b, _ALIGN_AT_MOST):
+    for equal, (low_a, high_a, low_b, high_b) in stretches(a, b, _ALIGN_AT_MOST):
+        if equal:
+            continue
         keys_a = [f"{e.kind}\0{e.env}" for e in left[low_a:high_a]]
         keys_b = [f"{e.kind}\0{e.env}" for e in right[low_b:high_b]]
         for i, j in pairs(keys_a, keys_b, _ALIGN_AT_MOST):

@@ -10,7 +10,7 @@ from golden.compare.divergence import END, Divergence, KindChange, TensorChange,
 from golden.compare.outcome import Compared
 from golden.compare.renamed import with_names
 from golden.compare.sides import Found, Sides
-from golden.compare.values import distance, load_tensors, same_files, ulps_apart
+from golden.compare.values import distance, load_tensors, same_files
 from golden.trace.streams import Stream, final_streams
 from golden.trace.tolerance import find
 
@@ -91,8 +91,7 @@ def _value_changes(
         else:
             apart = distance(a[name], b[name])
             allowed = find(sides.tolerances, kind, name)
-            if apart is not None and not (
-                allowed and sides.account.passes(allowed, ulps_apart(a[name], b[name]))
-            ):
+            ulps = apart.ulps if apart is not None and apart.finite else None
+            if apart is not None and not sides.account.passes(allowed, ulps):
                 changes.append(TensorChange(name, apart))
     return changes

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from golden.compare.divergence import unequal
-from golden.compare.sequences import blocks
+from golden.compare.sequences import stretches
 
 _ALIGN_AT_MOST = 20_000
 
@@ -35,11 +34,9 @@ class Line:
 class LineChange:
     """The place where two runs of the program's own lines part.
 
-    ``value``: the same line sets another value (``name``, ``before``, ``after``), ``edited``: another line
-    in its place, ``missing`` and ``extra``: a line that only one side runs.
+    One side may lack the line. ``name`` is what it sets, if that is another value: ``before`` and ``after``.
     """
 
-    change: Literal["value", "edited", "missing", "extra"]
     left: Line | None
     right: Line | None
     name: str = ""
@@ -63,30 +60,29 @@ _Gap = tuple[Sequence[Line], Sequence[Line]]
 def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
     """Collect the values that differ between two logs of one program: times, ids, what hangs on them."""
     found = set()
-    for i, j, size in _blocks(left, right):
-        for a, b in zip(left[i : i + size], right[j : j + size], strict=True):
+    for x, y in (sides for same, sides in _stretches(left, right) if same):
+        for a, b in zip(x, y, strict=True):
             found |= {(a.function, a.text, name) for name in _changed(a, b)}
     return frozenset(found)
 
 
-def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise = frozenset()) -> LineChange | None:
+def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> LineChange | None:
     """Return the line at which two runs part; None where all lines agree in all that was noted.
 
     The first line that sets another value, or the line before it that only one side has and that sets a
     value which the other one uses. What is ``known`` to differ anyway is passed over.
     """
     gaps: list[_Gap] = []
-    x = y = 0
-    for i, j, size in _blocks(left, right):
-        if i > x or j > y:
-            gaps.append((left[x:i], right[y:j]))
-        for a, b in zip(left[i : i + size], right[j : j + size], strict=True):
+    for same, (x, y) in _stretches(left, right):
+        if not same:
+            gaps.append((x, y))
+            continue
+        for a, b in zip(x, y, strict=True):
             names = [n for n in _changed(a, b) if (a.function, a.text, n) not in known]
             if names:
                 causes = [gap for gap in gaps if _set_otherwise(gap) & {*names, *_IDENTIFIER.findall(a.text)}]
                 causes = causes or [gap for gap in gaps if _set_otherwise(gap)]
                 return _of_gap(causes[-1]) if causes else _value(a, b, names[0])
-        x, y = i + size, j + size
     effective = [gap for gap in gaps if _set_otherwise(gap)]
     return _of_gap((effective or gaps)[0]) if gaps else None
 
@@ -105,23 +101,18 @@ def _set_otherwise(gap: _Gap) -> set[str]:
 
 
 def _of_gap(gap: _Gap) -> LineChange:
-    left, right = gap
-    if not right:
-        return LineChange("missing", left[0], None)
-    if not left:
-        return LineChange("extra", None, right[0])
-    names = _changed(left[0], right[0])
-    found = _value(left[0], right[0], names[0]) if names else None
-    values = (found.name, found.before, found.after) if found is not None else ("", "", "")
-    return LineChange("edited", left[0], right[0], *values)
+    left, right = (side[0] if side else None for side in gap)
+    names = _changed(left, right) if left and right else []
+    return _value(left, right, names[0]) if left and right and names else LineChange(left, right)
 
 
 def _value(a: Line, b: Line, name: str) -> LineChange:
-    return LineChange(
-        "value", a, b, name, dict(a.values).get(name, "unchanged"), dict(b.values).get(name, "unchanged")
-    )
+    before, after = (dict(line.values).get(name, "unchanged") for line in (a, b))
+    return LineChange(a, b, name, before, after)
 
 
-def _blocks(left: Sequence[Line], right: Sequence[Line]) -> list[tuple[int, int, int]]:
-    a, b = ([f"{line.function}\0{line.text}" for line in side] for side in (left, right))
-    return blocks(a, b, _ALIGN_AT_MOST)
+def _stretches(left: Sequence[Line], right: Sequence[Line]) -> Iterator[tuple[bool, _Gap]]:
+    """Yield stretches in which both sides run the same lines, and those between them."""
+    a, b = ([(line.function, line.text) for line in side] for side in (left, right))
+    for same, (x, i, y, j) in stretches(a, b, _ALIGN_AT_MOST):
+        yield same, (left[x:i], right[y:j])

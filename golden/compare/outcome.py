@@ -85,7 +85,6 @@ class Different:
     compared: Compared
     first: Divergence
     rest: tuple[Divergence, ...]
-    event_changes: int
     envs: tuple[EnvVerdict, ...] = ()
     tolerated: tuple[Tolerated, ...] = ()
     code: ExitCode = field(default=ExitCode.DIFFERENT, init=False)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from golden.compare.calls import NONE, CallChange
-from golden.compare.compare import different
+from golden.compare.compare import compare_process, different
 from golden.compare.divergence import Divergence
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
-from golden.compare.process import compare_process
+from golden.compare.sides import sides
 from golden.compare.steps import compare_steps
 from golden.trace.trace import KINDS, Call, Process, Step, Trace
 
@@ -26,8 +26,8 @@ def compare_replicas(trace: Trace) -> Comparison:
     compared = Compared()
     found: list[Divergence] = []
     for other in others:
-        sides = _parameters(first, other.name), _parameters(other, other.name)
-        result, _ = compare_process(*sides, kinds=(compare_steps,))
+        both = sides(_parameters(first, other.name), _parameters(other, other.name))
+        result = compare_process(both, (compare_steps,))
         compared += result.compared
         found += result.divergences
         call = other_sequence(first, other)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from golden.compare.calls import compare_calls
-from golden.compare.compare import judge
+from golden.compare.compare import Kind, judge
 from golden.compare.divergence import Rows
 from golden.compare.events import compare_events, compare_events_by_env
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
 from golden.compare.living import compare_living
 from golden.compare.outcome import Comparison, NotComparable
-from golden.compare.process import Kind
 from golden.compare.reads import compare_reads, compare_values
 from golden.compare.steps import compare_steps
 from golden.trace.events import Event, lookup
@@ -25,7 +23,7 @@ from golden.trace.kinds import RANDOM_STATE
 from golden.trace.living import Look
 from golden.trace.same import Overlap, Part, Same
 from golden.trace.streams import Stream, by_stream, streams
-from golden.trace.trace import Between, Process, Step, Trace
+from golden.trace.trace import Between, Process, Trace
 
 
 def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
@@ -160,10 +158,9 @@ def _env_order(env: int | None) -> tuple[bool, int]:
 
 
 def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Trace]:
-    pairs = [_shared(a, b, overlap) for a, b in zip(left.processes, right.processes, strict=False)]
-    rest = max(len(left.processes), len(right.processes)) - len(pairs)
-    if rest:
-        return left, right  # another number of processes is a difference by itself
+    if len(left.processes) != len(right.processes):
+        return left, right  # which is a difference by itself
+    pairs = [_shared(a, b, overlap) for a, b in zip(left.processes, right.processes, strict=True)]
     return (
         replace(left, processes=tuple(a for a, _ in pairs)),
         replace(right, processes=tuple(b for _, b in pairs)),
@@ -171,42 +168,29 @@ def _overlapping(left: Trace, right: Trace, overlap: Overlap) -> tuple[Trace, Tr
 
 
 def _shared(a: Process, b: Process, overlap: Overlap) -> tuple[Process, Process]:
+    """Return both sides with as many steps of each stream as both took, and what they ended with there."""
     left, right = by_stream(a), by_stream(b)
     sizes = {stream: min(len(left[stream]), len(right[stream])) for stream in left.keys() & right.keys()}
-    sides = [_cut(process, steps, sizes, overlap) for process, steps in ((a, left), (b, right))]
+    cut: list[tuple[Process, set[int], dict[int, tuple[Stream, int]]]] = []
     # What an optimizer ended with after more steps than the other side took says nothing.
-    gone_on = sides[0].gone_on | sides[1].gone_on
-    x, y = (replace(side.process, finals=side.finals(gone_on)) for side in sides)
+    gone_on: set[tuple[Stream, int]] = set()
+    for process, steps in ((a, left), (b, right)):
+        numbers: set[int] = set()
+        places: dict[int, tuple[Stream, int]] = {}
+        for stream, mine in steps.items():
+            size = sizes.get(stream, 0)
+            kept, later = (mine[:size], mine[size:]) if overlap == "start" else (mine[len(mine) - size :], [])
+            numbers |= {step.number for step in kept}
+            optimizers = dict.fromkeys(step.layout.optimizer for step in kept)
+            places |= {optimizer: (stream, place) for place, optimizer in enumerate(optimizers)}
+            gone_on |= {places[o] for step in later if (o := step.layout.optimizer) in places}
+        cut.append((process, numbers, places))
+    x, y = (
+        replace(
+            process,
+            steps=tuple(step for step in process.steps if step.number in numbers),
+            finals={o: end for o, end in process.finals.items() if o in places and places[o] not in gone_on},
+        )
+        for process, numbers, places in cut
+    )
     return x, y
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A process with some of its steps; its optimizers by stream and order within it."""
-
-    process: Process
-    optimizers: Mapping[tuple[Stream, int], int]
-    gone_on: frozenset[tuple[Stream, int]]
-
-    def finals(self, without: frozenset[tuple[Stream, int]]) -> dict[int, Path | str]:
-        """Return the files of the final state of those optimizers that both sides ended with."""
-        kept = {optimizer for place, optimizer in self.optimizers.items() if place not in without}
-        return {o: path for o, path in self.process.finals.items() if o in kept}
-
-
-def _cut(
-    process: Process, steps: Mapping[Stream, Sequence[Step]], sizes: Mapping[Stream, int], overlap: Overlap
-) -> _Cut:
-    numbers: set[int] = set()
-    optimizers: dict[tuple[Stream, int], int] = {}
-    later: set[int] = set()
-    for stream, mine in steps.items():
-        size = sizes.get(stream, 0)
-        kept = mine[:size] if overlap == "start" else mine[len(mine) - size :]
-        numbers |= {step.number for step in kept}
-        later |= {step.layout.optimizer for step in mine[size:]} if overlap == "start" else set()
-        places = enumerate(dict.fromkeys(step.layout.optimizer for step in kept))
-        optimizers |= {(stream, place): optimizer for place, optimizer in places}
-    part = tuple(step for step in process.steps if step.number in numbers)
-    gone_on = frozenset(place for place, optimizer in optimizers.items() if optimizer in later)
-    return _Cut(replace(process, steps=part), optimizers, gone_on)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 
 
-def blocks(a: Sequence[str], b: Sequence[str], at_most: int) -> list[tuple[int, int, int]]:
-    """Return stretches of equal items as their places and length; the last one is empty, at the end.
+def _blocks(a: Sequence[Hashable], b: Sequence[Hashable], at_most: int) -> list[tuple[int, int, int]]:
+    """Return stretches of equal items as their places and length; the last one, maybe empty, is at the end.
 
     SequenceMatcher is quadratic in the worst case: where more than ``at_most`` are left between equal starts
     and ends, they are matched place by place.
     """
-    start = _equal(a, b)
-    end = _equal(a[start:][::-1], b[start:][::-1])
+    start = _same_start(a, b)
+    end = _same_start(a[start:][::-1], b[start:][::-1])
     x, y = a[start : len(a) - end], b[start : len(b) - end]
     if max(len(x), len(y)) > at_most:
         found = [(i, i, 1) for i, (one, other) in enumerate(zip(x, y, strict=False)) if one == other]
@@ -22,27 +22,35 @@ def blocks(a: Sequence[str], b: Sequence[str], at_most: int) -> list[tuple[int, 
         matched = SequenceMatcher(None, x, y, autojunk=False).get_matching_blocks()
         found = [(block.a, block.b, block.size) for block in matched]
     between = [(start + i, start + j, size) for i, j, size in found]
-    return [(0, 0, start), *between, (len(a) - end, len(b) - end, end), (len(a), len(b), 0)]
+    return [(0, 0, start), *between, (len(a) - end, len(b) - end, end)]
 
 
-def _equal(a: Sequence[str], b: Sequence[str]) -> int:
+def _same_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """Count the equal items at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 
 
-def gaps(a: Sequence[str], b: Sequence[str], at_most: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield stretches between equal ones, as places of both sides."""
+Stretch = tuple[int, int, int, int]
+
+
+def stretches(a: Sequence[Hashable], b: Sequence[Hashable], at_most: int) -> Iterator[tuple[bool, Stretch]]:
+    """Yield equal stretches and those between them in order, as places of both sides."""
     x = y = 0
-    for i, j, size in blocks(a, b, at_most):
+    for i, j, size in _blocks(a, b, at_most):
         if i > x or j > y:
-            yield x, i, y, j
+            yield False, (x, i, y, j)
         x, y = i + size, j + size
+        if size:
+            yield True, (i, x, j, y)
 
 
-def pairs(a: Sequence[str], b: Sequence[str], at_most: int) -> Iterator[tuple[int | None, int | None]]:
+def pairs(
+    a: Sequence[Hashable], b: Sequence[Hashable], at_most: int
+) -> Iterator[tuple[int | None, int | None]]:
     """Yield all places of both sides in order: those of equal items together, the others alone."""
-    x = y = 0
-    for i, j, size in blocks(a, b, at_most):
-        yield from ((k, None) for k in range(x, i))
-        yield from ((None, k) for k in range(y, j))
-        yield from ((i + k, j + k) for k in range(size))
-        x, y = i + size, j + size
+    for equal, (x, i, y, j) in stretches(a, b, at_most):
+        if equal:
+            yield from zip(range(x, i), range(y, j), strict=True)
+        else:
+            yield from ((k, None) for k in range(x, i))
+            yield from ((None, k) for k in range(y, j))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from golden.compare.divergence import (
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.compare.values import distance, load_tensors
-from golden.trace.dtypes import element_size
 from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.streams import Stream, streams
 from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
@@ -146,6 +146,13 @@ def _contents(step: Step) -> Compared:
     infos = [info for kind in KINDS for info in step.layout.tensors[kind]]
     size = sum(info.elements * element_size(info.dtype) for info in infos)
     return Compared(steps=1, tensors=len(infos), bytes=size, scalars=len(step.losses) + len(step.settings))
+
+
+def element_size(dtype: str) -> int:
+    """Return the bytes of an element, by the name that torch prints: "float32", "float8_e4m3fn", "bool"."""
+    bits = re.search(r"\d+", dtype)
+    # Of those with less than eight bits several share a byte, or each takes a whole one.
+    return max(1, int(bits[0]) // 8) if bits else 1
 
 
 def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:

@@ -16,8 +16,6 @@ from golden.trace.streams import by_stream, streams
 from golden.trace.tolerance import Tolerance, find, masked, restored
 from golden.trace.trace import KINDS, Process, Step, Trace
 
-_HEX = 32
-
 
 @dataclass(slots=True)
 class Account:
@@ -45,9 +43,9 @@ def agreed(left: Trace, right: Trace) -> tuple[Tolerance, ...]:
     return tuple(t for t in left.about.tolerances if t in right.about.tolerances)
 
 
-def forgive(left: Trace, right: Trace, account: Account | None = None) -> Trace:
+def forgive(left: Trace, right: Trace, account: Account) -> Trace:
     """Return the right trace with the left one's events and losses where they are within a tolerance."""
-    tolerances, account = agreed(left, right), account or Account()
+    tolerances = agreed(left, right)
     if not tolerances:
         return right
     events = _events(left.events, right.events, tolerances, account)

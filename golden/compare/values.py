@@ -35,9 +35,11 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
     nan_left = nan_right = 0
     ulps: int | None = None
     absolute: float | None = None
+    finite = False
     if _name(left) in _INTEGER:
         nan_left, nan_right = int(a.isnan().sum()), int(b.isnan().sum())
         usable = (a.isfinite() & b.isfinite()).numpy()
+        finite = bool(usable.all())
         if usable.any():
             i, j = _ordinals(a)[usable], _ordinals(b)[usable]
             ulps = int((np.maximum(i, j) - np.minimum(i, j)).max())
@@ -50,24 +52,13 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
         elements=left.numel(),
         ulps=ulps,
         absolute=absolute,
+        finite=finite,
         nan_left=nan_left,
         nan_right=nan_right,
         index=tuple(int(i) for i in np.unravel_index(flat, tuple(left.shape))) if left.dim() else (),
         left=_show(left.reshape(-1)[flat], raw_left[flat]),
         right=_show(right.reshape(-1)[flat], raw_right[flat]),
     )
-
-
-def ulps_apart(left: torch.Tensor, right: torch.Tensor) -> int | None:
-    """Return the largest distance in ulps; None where a difference is none of finite floats."""
-    if left.dtype != right.dtype or left.shape != right.shape:
-        return None
-    apart = distance(left, right)
-    if apart is None:
-        return 0
-    differs = (_rows(left) != _rows(right)).any(axis=1)
-    finite = (left.isfinite() & right.isfinite()).reshape(-1).numpy()
-    return apart.ulps if _name(left) in _INTEGER and bool(finite[differs].all()) else None
 
 
 def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

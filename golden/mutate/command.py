@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from esper_harness.report.plain import visible
-from golden.check.progress import progress
 from golden.mutate.measure import measure
 from golden.mutate.plan import Plan, Request
 from golden.mutate.result import FILE, write
@@ -64,7 +63,7 @@ def mutate_command(
     def begin(plan: Plan, at_a_time: int) -> None:
         click.echo("\n".join(plan_lines(plan, at_a_time)))
 
-    found = measure(root, request, say=progress.say, begin=begin)
+    found = measure(root, request, begin=begin)
     for line in result_lines(found):
         click.echo(visible(line))
     if out is not None:

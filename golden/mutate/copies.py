@@ -9,19 +9,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from golden.record.git import files_of, share
+from golden.record.workspace import walk
 from golden.trace.errors import UnusableInput
 
 _CACHE = "__pycache__"
-_NEVER = (".git", ".hg", ".venv", _CACHE, ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules")
 
 
 def _files_below(root: Path) -> list[str]:
-    """Return the files of a tree that git keeps or would keep; without git those in no tool's own folder."""
+    """Return the files of a tree that git keeps or would keep; without git those of `walk`."""
     kept = files_of(root)
     if kept is not None:
         return [name for name in kept if _CACHE not in name]
-    everything = (path.relative_to(root) for path in root.rglob("*") if not path.is_dir())
-    return sorted(str(path) for path in everything if not any(part in _NEVER for part in path.parts))
+    return sorted(str(path.relative_to(root)) for path in walk(root))
 
 
 class Snapshot:

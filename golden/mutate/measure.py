@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from golden.check.progress import progress
 from golden.mutate.copies import Snapshot, snapshot
 from golden.mutate.mutants import Mutant
 from golden.mutate.original import originals
@@ -25,7 +26,6 @@ def measure(
     root: Path,
     asked: Request,
     *,
-    say: Callable[[str], None],
     begin: Callable[[Plan, int], None] = lambda plan, workers: None,
 ) -> Score:
     """Run mutants of the tree ``root``, in copies of it; ``begin`` is given the plan and the workers first.
@@ -41,10 +41,10 @@ def measure(
             files = [name for name in files if name in touched]
             if not files:
                 raise NothingChanged(f"no line of Python that can run was changed since {asked.base}")
-        known = originals(asked.runs, tree, files, out=Path(scratch), workers=workers, notify=say)
+        known = originals(asked.runs, tree, files, out=Path(scratch), workers=workers)
         plan = make_plan(asked, tree.root, files, touched, known, workers)
         begin(plan, workers)
-        outcomes = _run_all(plan, tree, asked.minutes, workers, out=Path(scratch), say=say)
+        outcomes = _run_all(plan, tree, asked.minutes, workers, out=Path(scratch))
     return Score(
         base=asked.base,
         possible=len(plan.possible),
@@ -67,7 +67,6 @@ def _run_all(
     workers: int,
     *,
     out: Path,
-    say: Callable[[str], None],
 ) -> tuple[Outcome, ...]:
     """Run what is planned, as far as the time goes."""
     deadline = None if minutes is None else time.monotonic() + minutes * 60
@@ -85,7 +84,7 @@ def _run_all(
             for future in as_completed(going):
                 if (outcome := future.result()) is not None:
                     done += 1
-                    say(outcome_line(done, len(plan.drawn), outcome))
+                    progress.say(outcome_line(done, len(plan.drawn), outcome))
         finally:
             pool.shutdown(cancel_futures=True)
     return tuple(outcome for future in going if (outcome := future.result()) is not None)

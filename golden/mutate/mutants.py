@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -56,8 +56,8 @@ class _Place:
     scope: tuple[str, ...]
 
 
-def mutants(path: str, data: bytes, operators: Sequence[Operator] = ()) -> Iterator[Mutant]:
-    """Give all that operators make of a file; nothing of one that is no Python."""
+def mutants(path: str, data: bytes) -> Iterator[Mutant]:
+    """Give all that the operators make of a file; nothing of one that is no Python."""
     try:
         source = Source(data)
     except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
@@ -67,7 +67,7 @@ def mutants(path: str, data: bytes, operators: Sequence[Operator] = ()) -> Itera
         return
     code = runnable(instructions)
     seen = dict[str, int]()
-    for place, operator, edit in _walk(source, operators or OPERATORS, code):
+    for place, operator, edit in _walk(source, code):
         before, after = _told(source.data, edit)
         if before == after:
             continue
@@ -90,16 +90,14 @@ def mutants(path: str, data: bytes, operators: Sequence[Operator] = ()) -> Itera
         )
 
 
-def _walk(
-    source: Source, operators: Sequence[Operator], code: frozenset[int]
-) -> Iterator[tuple[_Place, Operator, Edit]]:
+def _walk(source: Source, code: frozenset[int]) -> Iterator[tuple[_Place, Operator, Edit]]:
     waiting: list[tuple[cst.CSTNode, _Place]] = [(source.module, _Place(1, 1, frozenset(), ()))]
     while waiting:
         node, outer = waiting.pop()
         if isinstance(node, _SKIPPED) or m.matches(node, _MAIN) or _is_docstring(node):
             continue
         place = _place(node, outer, source, code)
-        for operator in operators:
+        for operator in OPERATORS:
             for edit in operator.edits(node, source):
                 yield _of_edit(node, edit, place, source, code), operator, edit
         inner = place

@@ -23,7 +23,6 @@ class Operator:
     """
 
     name: str
-    what: str
     edits: Edits
     makes: tuple[tuple[str, str], ...]
     leaves: tuple[str, ...]
@@ -32,13 +31,11 @@ class Operator:
 OPERATORS: list[Operator] = []
 
 
-def _operator(
-    what: str, *, makes: tuple[tuple[str, str], ...], leaves: tuple[str, ...]
-) -> Callable[[Edits], Edits]:
+def _operator(*, makes: tuple[tuple[str, str], ...], leaves: tuple[str, ...]) -> Callable[[Edits], Edits]:
     """Add a function to the operators, under its name."""
 
     def add(edits: Edits) -> Edits:
-        OPERATORS.append(Operator(edits.__name__, what, edits, makes, leaves))
+        OPERATORS.append(Operator(edits.__name__, edits, makes, leaves))
         return edits
 
     return add
@@ -57,7 +54,6 @@ _TYPED = ("isinstance", "issubclass", "getattr", "hasattr", "setattr", "print")
 
 
 @_operator(
-    "two neighbouring arguments swapped",
     makes=(
         ("f(a, b)\n", "f(b, a)\n"),
         ("f(x.a, x.b, 1)\n", "f(x.b, x.a, 1)\n"),
@@ -66,7 +62,7 @@ _TYPED = ("isinstance", "issubclass", "getattr", "hasattr", "setattr", "print")
     leaves=("f(a, a)\n", "f(*a, b)\n", "f(a, 1)\n", "isinstance(a, B)\n", "f(a, key=b)\n"),
 )
 def arguments(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield each pair of neighbours that are names, given in the same way."""
+    """Swap two neighbouring arguments that are names, given in the same way."""
     if not isinstance(node, cst.Call) or source.text(node.func) in _TYPED:
         return
     for first, second in pairwise(node.args):
@@ -93,7 +89,6 @@ _JOINED = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.Li
 
 
 @_operator(
-    "plus for minus, times for divided by, a sum overwritten",
     makes=(
         ("x = a + b\n", "x = a - b\n"),
         ("x = a - b\n", "x = a + b\n"),
@@ -109,7 +104,7 @@ _JOINED = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.Li
     leaves=("x = 'a' + b\n", "x = a + [b]\n", "x = f'{a}' + b\n", "text += 'a'\n", "x = a[-1]\n"),
 )
 def arithmetic(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the other operator."""
+    """Put plus for minus, times for divided by, or overwrite instead of adding."""
     if isinstance(node, cst.BinaryOperation):
         if not isinstance(node.left, _JOINED) and not isinstance(node.right, _JOINED):
             yield from source.exchanged(node.operator, _ARITHMETIC)
@@ -126,7 +121,6 @@ def _of_number(node: cst.Minus, source: Source) -> bool:
 
 
 @_operator(
-    "a clone or a detach left out: two names for one tensor, gradients where none should flow",
     makes=(
         ("y = (a + b).clone()\n", "y = (a + b)\n"),
         ("state = {k: v.clone() for k in v}\n", "state = {k: v for k in v}\n"),
@@ -135,7 +129,7 @@ def _of_number(node: cst.Minus, source: Source) -> bool:
     leaves=("y = repository.clone(url)\n", "y = clone(x)\n", "y = x.detach_()\n"),
 )
 def copy(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Keep the tensor that it is called on, without the call."""
+    """Leave out a clone or a detach: two names for one tensor, gradients where none should flow."""
     match node:
         case cst.Call(func=cst.Attribute(dot=dot, attr=cst.Name(value="clone" | "detach")), args=[]):
             yield Edit(source.span(dot)[0], source.span(node)[1], b"")
@@ -154,7 +148,6 @@ _COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
 
 
 @_operator(
-    "a comparison off by one, or the opposite",
     makes=(
         ("ok = a < b\n", "ok = a <= b\n"),
         ("ok = a <= b\n", "ok = a < b\n"),
@@ -166,14 +159,13 @@ _COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
     leaves=('if __name__ == "__main__":\n    pass\n', "assert a < b\n"),
 )
 def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the other operator."""
+    """Make a comparison off by one, or the opposite."""
     yield from source.exchanged(node, _COMPARISONS)
     if isinstance(node, cst.IsNot | cst.NotIn):
         yield source.replace(node, "is" if isinstance(node, cst.IsNot) else "in")
 
 
 @_operator(
-    "a condition negated, or joined by the other of and/or",
     makes=(
         ("if ready:\n    go()\n", "if not (ready):\n    go()\n"),
         ("if not ready:\n    go()\n", "if ready:\n    go()\n"),
@@ -185,7 +177,7 @@ def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("if a == b:\n    go()\n", "while busy:\n    go()\n", "assert ready\n"),
 )
 def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the negation of a test, the other connective."""
+    """Negate a condition, or join it by the other of and/or."""
     if isinstance(node, cst.And):
         yield source.token(node, "and", "or")
     elif isinstance(node, cst.Or):
@@ -199,7 +191,6 @@ def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
 
 
 @_operator(
-    "an integer off by one, a fraction doubled, a flag turned",
     makes=(
         ("n = 3\n", "n = 4\n"),
         ("x = h[:-1]\n", "x = h[:-2]\n"),
@@ -211,7 +202,7 @@ def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("name = 'a'\n", "x: list[3]\n", "from a import b\n", "mask = 0xFF\n"),
 )
 def constant(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the neighbour of a number, the other flag."""
+    """Make an integer off by one, double a fraction, turn a flag."""
     if isinstance(node, cst.Integer) and node.value.isdecimal():
         yield source.replace(node, str(int(node.value) + 1))
     elif isinstance(node, cst.Float):
@@ -226,7 +217,6 @@ _KEYWORDS_ARE_PARTS = ("dict", "replace")
 
 
 @_operator(
-    "a keyword argument left out: the default instead of the value",
     makes=(
         ("f(a, lr=x)\n", "f(a)\n"),
         ("f(lr=x)\n", "f()\n"),
@@ -236,7 +226,7 @@ _KEYWORDS_ARE_PARTS = ("dict", "replace")
     leaves=("f(a)\n", "f(**a)\n", "dict(a=b)\n", "replace(a, b=c)\n"),
 )
 def default(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the call without each of its keywords in turn."""
+    """Leave out a keyword argument: the default instead of the value."""
     if not isinstance(node, cst.Call) or source.text(node.func).rpartition(".")[2] in _KEYWORDS_ARE_PARTS:
         return
     for position, argument in enumerate(node.args):
@@ -255,7 +245,6 @@ def _without(arguments: Sequence[cst.Arg], position: int, source: Source) -> Edi
 
 
 @_operator(
-    "a call for its effect left out",
     makes=(
         ("optimizer.zero_grad()\n", "pass\n"),
         ("for x in y:\n    log.append(x)\n", "for x in y:\n    pass\n"),
@@ -263,7 +252,7 @@ def _without(arguments: Sequence[cst.Arg], position: int, source: Source) -> Edi
     leaves=("x = f()\n", "'text'\n", "yield f()\n", "super().__init__()\n"),
 )
 def dropped_call(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Put nothing in place of the call; as many lines as before."""
+    """Leave out a call for its effect; as many lines as before."""
     if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
         text = source.text(node)
         if not text.startswith("super()"):
@@ -276,7 +265,6 @@ _RANGE = m.Call(func=m.Name("range"))
 
 
 @_operator(
-    "a loop without its last round; break for continue, and the other way round",
     makes=(
         ("for i in range(n):\n    f(i)\n", "for i in range((n) - 1):\n    f(i)\n"),
         ("for i in range(1, n):\n    f(i)\n", "for i in range(1, (n) - 1):\n    f(i)\n"),
@@ -287,7 +275,7 @@ _RANGE = m.Call(func=m.Name("range"))
     leaves=("for i in range(3):\n    f(i)\n", "while True:\n    break\n", "for i in x:\n    f(i)\n"),
 )
 def loop(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the bound of a range less one, the other jump."""
+    """Leave out the last round of a loop; put break for continue, and the other way round."""
     if isinstance(node, cst.Call) and m.matches(node, _RANGE) and 1 <= len(node.args) <= 2:
         bound = node.args[-1].value
         if not isinstance(bound, cst.Integer) and not node.args[-1].star:
@@ -306,7 +294,6 @@ def _in_for(node: cst.CSTNode, source: Source) -> bool:
 
 
 @_operator(
-    "train for eval, eval for train",
     makes=(
         ("model.eval()\n", "model.train()\n"),
         ("self.net.train()\n", "self.net.eval()\n"),
@@ -314,13 +301,12 @@ def _in_for(node: cst.CSTNode, source: Source) -> bool:
     leaves=("eval('x')\n", "train()\n", "df.eval('a + b')\n", "trainer.train(a, b)\n", "model.train(True)\n"),
 )
 def mode(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the other mode."""
+    """Put train for eval, eval for train."""
     if isinstance(node, cst.Call) and not node.args:
         yield from _renamed(node, source, {"train": "eval", "eval": "train"})
 
 
 @_operator(
-    "no_grad or inference_mode dropped",
     makes=(
         ("with torch.no_grad():\n    f()\n", "with torch.enable_grad():\n    f()\n"),
         ("@torch.inference_mode()\ndef f(): pass\n", "@torch.enable_grad()\ndef f(): pass\n"),
@@ -328,13 +314,12 @@ def mode(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("with torch.autocast('cpu'):\n    f()\n", "from torch import no_grad\n", "torch.no_grad\n"),
 )
 def no_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the context that does the opposite."""
+    """Put enable_grad for no_grad or inference_mode."""
     if isinstance(node, cst.Call) and not node.args:
         yield from _renamed(node, source, dict.fromkeys(("no_grad", "inference_mode"), "enable_grad"))
 
 
 @_operator(
-    "two neighbouring statements that depend on each other, swapped",
     makes=(
         ("loss.backward()\noptimizer.step()\n", "optimizer.step()\nloss.backward()\n"),
         ("old = new\nnew = f(old)\n", "new = f(old)\nold = new\n"),
@@ -350,7 +335,7 @@ def no_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     ),
 )
 def order(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield each pair of neighbours of a block that does something with what the other does."""
+    """Swap two neighbouring statements of a block that depend on each other."""
     if not isinstance(node, cst.IndentedBlock | cst.Module):
         return
     body: Sequence[cst.CSTNode] = node.body
@@ -397,7 +382,6 @@ _OTHER_REDUCTION = {one: other for pair in _EXCHANGED for one, other in (pair, p
 
 
 @_operator(
-    "mean for sum, max for min, and the other way round",
     makes=(
         ("loss = x.mean()\n", "loss = x.sum()\n"),
         ("loss = torch.sum(x)\n", "loss = torch.mean(x)\n"),
@@ -408,7 +392,7 @@ _OTHER_REDUCTION = {one: other for pair in _EXCHANGED for one, other in (pair, p
     leaves=("n = sum(x)\n", "mean = 3\n", "from a import mean\n", "n = x.maximum\n"),
 )
 def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the other one."""
+    """Put mean for sum, max for min, and the other way round."""
     yield from _renamed(node, source, _OTHER_REDUCTION)
     match node:
         case cst.Call(func=cst.Name(value=name) as function) if name in ("max", "min", "any", "all"):
@@ -420,7 +404,6 @@ def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
 
 
 @_operator(
-    "an assignment left out: the variable keeps what it had",
     makes=(
         ("x = x.relu()\n", "pass\n"),
         ("self.steps = 0\n", "pass\n"),
@@ -429,7 +412,7 @@ def reduction(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("x = f(y)\n", "a, b = f(c)\n", "def f():\n    global x\n"),
 )
 def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Put nothing in place of an assignment to a name that has a value by then."""
+    """Leave out an assignment to a name that has a value by then, which it keeps."""
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:
         return
     first, last = source.lines(node)
@@ -440,7 +423,6 @@ def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
 
 
 @_operator(
-    "an exception swallowed",
     makes=(
         ("if bad:\n    raise ValueError(x)\n", "if bad:\n    pass\n"),
         (
@@ -451,7 +433,7 @@ def stale(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     leaves=("try:\n    f()\nexcept E:\n    pass\n", "def f():\n    raise NotImplementedError\n"),
 )
 def swallowed(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Put nothing in place of what raises; as many lines as before."""
+    """Swallow an exception; as many lines as before."""
     if isinstance(node, cst.Raise) and not source.text(node).startswith("raise NotImplementedError"):
         first, last = source.lines(node)
         yield source.replace(node, "pass" + "\n" * (last - first))
@@ -463,7 +445,6 @@ _BACKWARD = m.Call(func=m.Attribute(attr=m.Name("backward")))
 
 
 @_operator(
-    "gradients cleared after the backward pass instead of before it",
     makes=(
         (
             "o.zero_grad()\nl = f(x)\nl.backward()\no.step()\n",
@@ -473,7 +454,7 @@ _BACKWARD = m.Call(func=m.Attribute(attr=m.Name("backward")))
     leaves=("o.step()\no.zero_grad()\n", "l.backward()\n"),
 )
 def zero_grad(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
-    """Yield the statement that clears, moved behind the next one of its block that goes backward."""
+    """Clear gradients after the next backward pass of the block instead of before it."""
     if not isinstance(node, cst.IndentedBlock | cst.Module):
         return
     body: Sequence[cst.CSTNode] = node.body

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.check.ab import Notify
+from golden.check.progress import progress
 from golden.compare import Different, Identical
 from golden.compare.learn import repeats
 from golden.mutate.copies import Snapshot
@@ -30,7 +30,7 @@ class Original:
 
 
 def originals(
-    runs: Sequence[Run], tree: Snapshot, files: Sequence[str], *, out: Path, workers: int, notify: Notify
+    runs: Sequence[Run], tree: Snapshot, files: Sequence[str], *, out: Path, workers: int
 ) -> list[Original]:
     """Record each run twice, once with the lines of some files that it executes.
 
@@ -40,7 +40,7 @@ def originals(
     def record(run: Run, suffix: str) -> tuple[Trace, float]:
         with tree.copy() as place:
             label = f"{run.name}{suffix}"
-            notify(f"{label}: running")
+            progress.say(f"{label}: running")
             begun = time.monotonic()
             found = record_run(
                 run,

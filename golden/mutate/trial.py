@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from golden.compare import Different, Identical, compare
 from golden.mutate.copies import Snapshot
@@ -26,10 +26,8 @@ _PATIENCE, _GRACE_S = 4.0, 20.0
 How = Literal["different", "crashed", "nothing comparable", "survived", "not tried"]
 
 
-class Answer(BaseModel):
+class Answer(BaseModel, extra="forbid", frozen=True):
     """The verdict of one run on a mutant."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     run: str
     how: How

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from golden.reach.changed import Change
 from golden.reach.reached import Reached, together
@@ -15,11 +16,7 @@ Sides = tuple[Reached, Reached]
 _NO_END = "no run came to its end"
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Lines(_Table):
+class Lines(BaseModel, extra="forbid", frozen=True):
     """Lines of one side's files.
 
     Attributes:
@@ -44,19 +41,13 @@ class Lines(_Table):
         """Yield files with the first and last line of each stretch that did not run."""
         for path, lines in sorted(self.changed.items()):
             ran = frozenset(self.ran.get(path, ()))
-            first = last = 0
-            for line in lines:
-                if line in ran:
-                    if first:
-                        yield path, first, last
-                    first = 0
-                else:
-                    first, last = first or line, line
-            if first:
-                yield path, first, last
+            for did_run, stretch in groupby(lines, ran.__contains__):
+                if not did_run:
+                    first, *more = stretch
+                    yield path, first, more[-1] if more else first
 
 
-class RunEvidence(_Table):
+class RunEvidence(BaseModel, extra="forbid", frozen=True):
     """One run.
 
     Attributes:
@@ -68,7 +59,7 @@ class RunEvidence(_Table):
     known: bool
 
 
-class Evidence(_Table):
+class Evidence(BaseModel, extra="forbid", frozen=True):
     """The lines of a change that runs execute.
 
     Attributes:

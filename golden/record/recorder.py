@@ -19,7 +19,7 @@ from golden.reach.reached import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
 from golden.record.ending import FOLDER as ENDED
 from golden.record.process import Watch, command_line, environment, execute
-from golden.record.produced import Declared, gather, unwatched
+from golden.record.produced import Produced
 from golden.record.run import Run
 from golden.record.workspace import Tree, not_copied, own_tree
 from golden.record.writes import FOLDER as WRITES
@@ -130,7 +130,7 @@ def _record(
         variables = environment(run, root=root, observe=observe)
         devices = visible_devices(_gpus()) if run.device.startswith("cuda") else []
         _run_before(run, root=root, folder=folder, outputs=outputs, data=data)
-        declared, tree = Declared(run, root), Tree(root)
+        produced, tree = Produced(run, root, outputs), Tree(root)
         with locked_device(run.device, devices) as placed:
             begun = time.monotonic()
             execute(
@@ -142,30 +142,19 @@ def _record(
                 watch=watch,
             )
             seconds = time.monotonic() - begun
-        declared.wrote = written(folder)
-        digest = tree.check(run.name, declared.wrote)
+        produced.wrote = written(folder)
+        digest = tree.check(run.name, produced.wrote)
         for noted in (WRITES, ENDED):
             shutil.rmtree(folder / noted, ignore_errors=True)
-        no_files = declared.unmatched()
-        beside = unwatched(run, root=root, outputs=outputs, declared=declared)
+        no_files, beside = produced.unmatched(), produced.unwatched()
         _check_all_seen(run, folder)
         processes = _processes(folder)
         unstable = Patterns(_unstable(run))
-        masked: list[str] = []
         events, event_files = _events(run, outputs, unstable)
-        produced = gather(
-            run,
-            root=root,
-            folder=folder,
-            outputs=outputs,
-            declared=declared,
-            processes=len(processes),
-            unstable=unstable,
-            left_out=masked,
-        )
-    write_outputs(folder, produced)
+        found, masked = produced.read(folder, unstable, ordered=len(processes) <= 1)
+    write_outputs(folder, found)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
-    rows = bool(events) or any(output.rows for output in produced)
+    rows = bool(events) or any(output.rows for output in found)
     _check_comparable(run, steps=steps, rows=rows, observed=any(folder.glob("process-*")))
     _write_events(folder, events)
     return About(

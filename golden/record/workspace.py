@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 import xxhash
@@ -21,7 +21,7 @@ from golden.trace.errors import UnusableInput
 
 _SHOWN = 3
 _CACHES = ("__pycache__", "node_modules")
-_Stamps = dict[Path, tuple[int, int]]
+Stamp = tuple[int, int]
 
 
 @contextlib.contextmanager
@@ -76,11 +76,15 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._before = _stamps(root)
+        self._before = self._stamps()
+
+    def _stamps(self) -> dict[Path, Stamp]:
+        kept = {self._root / name for name in files_of(self._root, untracked=False) or ()}
+        return stamps({*kept, *walk(self._root, ".py")})
 
     def check(self, run: str, written: Set[Path]) -> str:
         """Digest the tree; `UnusableInput` if a file changed that the program did not write itself."""
-        now = _stamps(self._root)
+        now = self._stamps()
         changed = [
             path
             for path in sorted(self._before.keys() | now.keys())
@@ -99,14 +103,13 @@ class Tree:
         return xxhash.xxh3_64_hexdigest(repr(kept).encode())
 
 
-def _stamps(root: Path) -> _Stamps:
-    found: _Stamps = {}
-    for path in {*(root / name for name in files_of(root, untracked=False) or ()), *walk(root, ".py")}:
-        try:
+def stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:
+    """Return when files were changed last, and how large they are; nothing of those that are gone."""
+    found: dict[Path, Stamp] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
             stat = path.stat()
-        except OSError:
-            continue
-        found[path] = stat.st_mtime_ns, stat.st_size
+            found[path] = stat.st_mtime_ns, stat.st_size
     return found
 
 

@@ -157,11 +157,11 @@ def _different(found: Different) -> list[str]:
         if isinstance(divergence, ReadCount):
             head, *details = describe(divergence)
             lines += [head, *(f"  {line}" for line in details)]
-    if found.event_changes:
+    if events:
         kinds = Counter(event.kind for event in events).most_common()
         shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
         more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
-        lines.append(f"events: {many(found.event_changes, 'change')} ({shown}{more})")
+        lines.append(f"events: {many(len(events), 'change')} ({shown}{more})")
     lines = placed(lines, found)
     lines += tolerance_lines(found.tolerated)
     return [*lines, f"compared: {amounts(found.compared)}", *gaps(found.compared)]

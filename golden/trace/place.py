@@ -6,21 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from esper_harness.report.plain import listed
 
 Kind = Literal["event field", "attribute", "extra state", "file name", "field", "tag", "line", "order"]
 
 
-class Unstable(BaseModel):
+class Unstable(BaseModel, extra="forbid", frozen=True):
     """One place that is not compared.
 
     ``where`` is the type of an event, the class of a module, or an output; ``name`` is the path of a field or
     attribute, a tag, or the pattern of a line or of a part of a file's name.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Kind
     where: str

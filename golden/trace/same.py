@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 Part = Literal["events", "counts", "steps", "rng", "reads", "values", "outputs", "modules", "final"]
 Overlap = Literal["start", "end"]
 
 
-class Same(BaseModel):
+class Same(BaseModel, extra="forbid", frozen=True):
     """A property: what variants have in common with the run.
 
     Attributes:
@@ -26,8 +26,6 @@ class Same(BaseModel):
         replicas: instead of comparing variants, whether all ranks of the run hold the same parameters after
             every step, and make the same sequence of collective calls.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str
     variants: tuple[str, ...] = ()

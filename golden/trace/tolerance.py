@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from golden.trace.outputs import mapped
 from golden.trace.paths import is_named
@@ -17,7 +17,7 @@ _NEVER = ("counts", "settings", "rng", "syncs", "reads", "steps")
 MASK = "~"
 
 
-class Tolerance(BaseModel):
+class Tolerance(BaseModel, extra="forbid", frozen=True):
     """Floating-point numbers that may be some ulps apart; all else is equal by bits.
 
     Attributes:
@@ -30,8 +30,6 @@ class Tolerance(BaseModel):
             ulp apart; a NaN or an infinity is only equal to itself.
         reason: why that is no error.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     of: Kind = "events"
     field: Annotated[str, Field(min_length=1)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
@@ -27,10 +27,8 @@ KINDS = ("buffers", "grads", "params", "state")
 Kinds = Mapping[str, Mapping[str, str]]
 
 
-class About(BaseModel):
+class About(BaseModel, extra="forbid", frozen=True):
     """The head of a trace: what was run, and where."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     run: str
@@ -212,10 +210,8 @@ def write_about(folder: Path, about: About) -> None:
 Record = dict[str, Any]
 
 
-class Records(BaseModel):
+class Records(BaseModel, extra="forbid", frozen=True):
     """The records from which a trace is read: one for each event and output, and those of each process."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     events: list[Record]
     outputs: list[Record]

@@ -14,9 +14,11 @@ from tests.golden.project import RUN, TRAIN, Project
 
 
 @pytest.fixture
-def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project in the current folder."""
     root = tmp_path / "project"
     root.mkdir()
+    monkeypatch.chdir(root)
     return Project(root, capsys)
 
 

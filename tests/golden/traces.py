@@ -19,6 +19,15 @@ KINDS = ("buffers", "grads", "params", "state")
 Event = tuple[str, int | None, dict[str, Any]]
 
 
+def about(tolerances: Sequence[Tolerance], **rest: Any) -> About:
+    """The head of a trace, of no process."""
+    told = {"run": "train", "label": "", "argv": ["python", "train.py"], "counts": {}, "processes": []} | rest
+    fingerprint = {"torch": "2", "canary": "0"}
+    return About(
+        format=FORMAT, seed=0, fingerprint=fingerprint, seconds=2.0, tolerances=[*tolerances], **told
+    )
+
+
 def write_trace(
     folder: Path,
     *,
@@ -92,19 +101,6 @@ def write_trace(
         for kind, of, payload in events:
             file.write(json.dumps({"kind": kind, "env": of, "payload": payload}) + "\n")
     write_outputs(folder, [])
-    write_about(
-        folder,
-        About(
-            format=FORMAT,
-            run=run,
-            label=label,
-            argv=["python", "train.py"],
-            seed=0,
-            fingerprint=dict(fingerprint or {"torch": "2", "canary": "0"}),
-            counts={},
-            processes=["rank-0"],
-            seconds=2.0,
-            tolerances=list(tolerances),
-        ),
-    )
+    head = about(tolerances, run=run, label=label, processes=["rank-0"])
+    write_about(folder, head.model_copy(update={"fingerprint": fingerprint or head.fingerprint}))
     return folder

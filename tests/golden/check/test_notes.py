@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from golden.check.progress import Progress
-from golden.cli import _SUMMARIES, _loaded
-from golden.commands import COMMANDS
+from golden.cli import _COMMANDS, _loaded
+from golden.compare.steps import element_size
 from golden.record.live import Program, registered
-from golden.trace.dtypes import element_size
 from tests.golden.project import Project
 
 UNSEEDED = """
@@ -43,7 +42,7 @@ unstable = ["id", "made_*"]
 def test_doctor_says_which_patterns_match_nothing(project: Project) -> None:
     project.script(UNSEEDED)
     project.run_file(RUN)
-    result = project.golden("doctor", "train", "--root", project.root)
+    result = project.golden("doctor", "train")
     assert result.code == 0, result
     assert "unstable = 'made_*' matches no field" in result.err
     assert "unstable = 'id'" not in result.err
@@ -54,8 +53,9 @@ def test_doctor_says_which_patterns_match_nothing(project: Project) -> None:
 def test_a_plain_program_gets_no_note(project: Project) -> None:
     project.script(UNSEEDED.replace(", num_workers=1", ""))
     project.run_file(RUN.replace(', "made_*"', ""))
-    result = project.golden("--quiet", "doctor", "train", "--root", project.root)
+    result = project.golden("--quiet", "doctor", "train")
     assert (result.code, result.err) == (0, ""), result
+    assert result.out.splitlines()[0] == "identical: train run 1 and train run 2"
 
 
 def test_a_line_tells_how_far_a_program_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_every_dtype_has_the_size_that_its_name_says() -> None:
 
 
 def test_summaries_are_those_of_the_commands() -> None:
-    for name, summary in _SUMMARIES.items():
-        text = " ".join((_loaded(name).help or "").split())
-        assert text.startswith(summary.split(".")[0].split(",")[0])
-    assert set(_SUMMARIES) == {*COMMANDS, "mutate", "syncs"}
+    for name, (_, summary) in _COMMANDS.items():
+        command = _loaded(name)
+        assert command.name == name
+        assert " ".join((command.help or "").split()).startswith(summary.split(".")[0].split(",")[0])

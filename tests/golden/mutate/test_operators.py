@@ -17,7 +17,8 @@ LEAVES = [(operator, text) for operator in OPERATORS for text in operator.leaves
 
 def made(operator: Operator, text: str) -> list[str]:
     data = text.encode()
-    return [found.applied(data).decode() for found in mutants("a.py", data, (operator,))]
+    found = (mutant for mutant in mutants("a.py", data) if mutant.operator == operator.name)
+    return [mutant.applied(data).decode() for mutant in found]
 
 
 @pytest.mark.parametrize(("operator", "before", "after"), MAKES, ids=lambda case: getattr(case, "name", None))

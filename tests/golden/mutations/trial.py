@@ -110,7 +110,7 @@ def _located(original: Original, tree: Path, *, out: Path) -> tuple[How, str]:
         found = _judge(run, original.trace, recordings.trace())
         for prop in run.same:
             if not found.caught:
-                found = _judge_property(run, prop, recordings)
+                found = _judge_property(prop, recordings)
     except GoldenError as error:
         return "crashed", str(error)
     return (found.caught or "survived"), json.dumps(dataclasses.asdict(found))
@@ -130,10 +130,10 @@ def _judge(run: Run, reference: Trace, trace: Trace) -> Trial:
     return _told(run.name, found)
 
 
-def _judge_property(run: Run, name: str, recordings: Recordings) -> Trial:
+def _judge_property(name: str, recordings: Recordings) -> Trial:
     trials = [
-        _told(f"{run.name}, {name}", agreement.comparison)
-        for agreement in judge_property(run, name, recordings).agreements
+        _told(f"{recordings.run.name}, {name}", agreement.comparison)
+        for agreement in judge_property(name, recordings).agreements
     ]
     return next((trial for trial in trials if trial.caught), trials[0])
 
