@@ -25,14 +25,14 @@ def refused(project: Project, code: int, *argv: str | Path) -> str:
 
 
 def record(project: Project, code: int) -> str:
-    line = refused(project, code, "record", "train", "--root", project.root, "-o", project.root / "out")
+    line = refused(project, code, "record", "train", "-o", project.root / "out")
     out = project.root / "out"
     assert not out.exists()
     return line
 
 
 def test_unknown_run(project: Project) -> None:
-    line = refused(project, 2, "record", "nope", "--root", project.root, "-o", project.root / "out")
+    line = refused(project, 2, "record", "nope", "-o", project.root / "out")
     assert "no run called nope" in line
     assert "(there: train)" in line
 
@@ -40,8 +40,6 @@ def test_unknown_run(project: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("budgt = 3\n" + RUN, "unknown key budgt"),
-        (RUN + "\nnme = 1\n", "unknown key env.nme"),
         (RUN + "\n[args\n", "not TOML"),
         (RUN.replace("count = 3", ""), "module and count go together"),
         (RUN.replace('command = ["python", "train.py", "{out}"]', ""), "command: is missing"),
@@ -196,10 +194,10 @@ def test_odd_event_types(project: Project, kind: str) -> None:
         f'file.write(\'{{"type": "{kind.replace(chr(92), chr(92) * 2)}", "n": %d}}\' % n)\n'
     )
     project.run_file(PLAIN_RUN)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
-    assert project.golden("verify", "--root", project.root).code == 0
+    assert project.golden("record", "train", "--update").code == 0
+    assert project.golden("verify").code == 0
     project.edit("LATER", "n = 2")
-    result = project.golden("verify", "--root", project.root)
+    result = project.golden("verify")
     assert result.code == 1
     assert "first divergence: event 0 (" in result.out
 
@@ -246,14 +244,14 @@ def test_neither_events_nor_steps(project: Project) -> None:
 
 def test_out_that_cannot_be_written(project: Project) -> None:
     (project.root / "out").write_text("a file")
-    line = refused(project, 2, "record", "train", "--root", project.root, "-o", project.root / "out")
+    line = refused(project, 2, "record", "train", "-o", project.root / "out")
     assert "can't write to" in line
 
 
 def test_out_that_is_taken(project: Project) -> None:
     project.plain()
     project.record("out")
-    line = refused(project, 2, "record", "train", "--root", project.root, "-o", project.root / "out")
+    line = refused(project, 2, "record", "train", "-o", project.root / "out")
     assert "exists already" in line
 
 
@@ -264,7 +262,7 @@ def test_diff_of_what_is_no_trace(project: Project) -> None:
 
 def test_nothing_can_go_to_the_device(project: Project) -> None:
     project.plain()
-    line = refused(project, 4, "verify", "--root", project.root, "--device", "cuda")
+    line = refused(project, 4, "verify", "--device", "cuda")
     assert "no run has {device} in its command, so none can go to cuda" in line
 
 
@@ -279,7 +277,7 @@ def test_damaged_trace(project: Project) -> None:
 
 
 def test_data_folder(project: Project) -> None:
-    common = ("record", "train", "--root", project.root, "-o", project.root / "out")
+    common = ("record", "train", "-o", project.root / "out")
     assert "has no [data] table" in refused(project, 2, *common, "--data", project.root)
     project.run_file(RUN + '\n[data]\noption = "--data-dir"\n')
     assert "nowhere does not exist" in refused(project, 2, *common, "--data", project.root / "nowhere")
@@ -307,5 +305,5 @@ def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
     shutil.rmtree(runs)
     runs.symlink_to(runs)
     for argv in (["list"], ["verify"], ["mutate", "train.py"]):
-        line = refused(project, 2, *argv, "--root", project.root)
+        line = refused(project, 2, *argv)
         assert line == f"golden: {runs}: can't be read: {os.strerror(errno.ELOOP)}"

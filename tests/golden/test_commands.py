@@ -13,30 +13,16 @@ from tests.trees import commit
 
 
 def test_list_names_every_run_and_its_budget(project: Project) -> None:
-    result = project.golden("list", "--root", project.root)
+    result = project.golden("list")
     assert result.code == 0
     assert "train" in result.out
     assert "1 runs, 5 s on two CPU cores" in result.out
 
 
 @pytest.mark.slow
-def test_doctor_of_a_deterministic_run(project: Project) -> None:
-    result = project.golden("doctor", "train", "--root", project.root)
-    assert (result.code, result.out.splitlines()[0]) == (0, "identical: train run 1 and train run 2")
-
-
-@pytest.mark.slow
-def test_doctor_of_a_run_that_is_not(project: Project) -> None:
-    project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1 * (step == 1)")
-    result = project.golden("doctor", "train", "--root", project.root)
-    assert result.code == 1
-    assert "step 1 of env 0, Sequential (step 3 overall, SGD): gradient 0.weight" in result.out
-
-
-@pytest.mark.slow
 def test_ab_between_git_versions(project: Project) -> None:
     commit(project.root)
-    common = ("ab", "train", "--root", project.root)
+    common = ("ab", "train")
 
     project.edit("AFTER EVENT", "pass")
     assert project.golden(*common, "--base", "HEAD").code == 0
@@ -59,7 +45,7 @@ def test_ab_between_git_versions(project: Project) -> None:
 def test_ab_with_a_base_that_differs_from_itself(project: Project) -> None:
     project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
     project.run_file(RUN + "\n[variants.base]\nargs = {}\n")
-    result = project.golden("ab", "train", "--root", project.root)
+    result = project.golden("ab", "train")
     assert result.code == 4
     assert "differs from itself" in result.out
 
@@ -69,12 +55,12 @@ def test_ab_of_two_variants_of_one_run(project: Project) -> None:
     project.script((project.root / "train.py").read_text().replace("lr=0.1", "lr=0.2"), "other.py")
     base = '\n[variants.base]\ncommand = ["python", "{}", "{{out}}"]\n'
     project.run_file(RUN + base.format("other.py"))
-    result = project.golden("ab", "train", "--root", project.root)
+    result = project.golden("ab", "train")
     assert result.code == 1
     assert "setting group 0 lr: 0.2 -> 0.1" in result.out
 
     project.run_file(RUN)
-    result = project.golden("ab", "train", "--root", project.root)
+    result = project.golden("ab", "train")
     assert result.code == 2
     assert "has no [variants.base] table" in result.err
 

@@ -133,7 +133,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_headline_names_the_event(project: Project, base: Path, name: str) -> None:
     field, _ = plant(project, name)
     if not base.exists():
-        out = project.golden("record", "train.base", "--root", project.root, "-o", base.parent)
+        out = project.golden("record", "train.base", "-o", base.parent)
         assert out.code == 0, out
         (base.parent / "train.base").rename(base)
     result = project.golden("diff", base, project.record("changed"))

@@ -23,7 +23,7 @@ def own_golden(folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_life_of_a_golden(project: Project, goldens: Path) -> None:
-    verify = ("verify", "--root", project.root, "-n", "2")
+    verify = ("verify", "-n", "2")
     result = project.golden(*verify)
     assert result.code == 0, result
     assert "train: identical (18 events, 18 optimizer steps, " in result.out
@@ -37,7 +37,7 @@ def test_life_of_a_golden(project: Project, goldens: Path) -> None:
     assert "env 1 diverges at step 2; envs 0, 2 are identical" in result.out
     assert own_golden(goldens).read_text() == before
 
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert (result.code, result.out.split()[0::2]) == (0, ["changed", "unchanged"])
     assert project.golden(*verify).code == 0
 
@@ -62,10 +62,10 @@ def test_steps_that_a_golden_keeps_as_one_have_no_place(project: Project) -> Non
     (project.root / "golden" / "runs" / "long.toml").write_text(
         'command = ["python", "long.py"]\nbudget = 5\n'
     )
-    assert project.golden("record", "long", "--update", "--root", project.root).code == 0
-    assert project.golden("verify", "long", "--root", project.root).code == 0
+    assert project.golden("record", "long", "--update").code == 0
+    assert project.golden("verify", "long").code == 0
     script.write_text(LONG.replace("# GRADIENT", "net.bias.grad.mul_(2 if step == 710 else 1)"))
-    result = project.golden("verify", "long", "--root", project.root)
+    result = project.golden("verify", "long")
     assert result.code == 1
     assert (
         "first divergence: step 699 overall, or one after it: the golden keeps these steps as one"
@@ -89,7 +89,7 @@ def of_another_machine(path: Path) -> Path:
 @pytest.mark.slow
 def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens: Path) -> None:
     path = of_another_machine(own_golden(goldens))
-    verify = ("verify", "train", "--root", project.root)
+    verify = ("verify", "train")
     result = project.golden(*verify)
     assert result.code == 0
     assert "train: identical (18 events" in result.out
@@ -102,7 +102,7 @@ def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens
     assert "golden ab train --base REF" in result.out
     assert "first divergence: step 2 of env 1, Sequential (step 7 overall, SGD): gradient" in result.out
 
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert result.out.split()[::2] == ["created", "unchanged"]
     assert path.exists()
     assert project.golden(*verify).code == 0
@@ -111,17 +111,17 @@ def test_equal_bits_are_identical_whatever_the_machine(project: Project, goldens
 @pytest.mark.slow
 def test_golden_covers_the_machines_that_gave_its_bits(project: Project, goldens: Path) -> None:
     path = of_another_machine(own_golden(goldens))
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert result.out.split()[::2] == ["changed", "unchanged"]
     assert [p for p in goldens.glob("*.json") if p.name != "common.json"] == [path]
     project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
-    assert project.golden("verify", "train", "--root", project.root).code == 1
+    assert project.golden("verify", "train").code == 1
 
 
 @pytest.mark.slow
 def test_machine_without_a_golden(project: Project, goldens: Path) -> None:
     own_golden(goldens).unlink()
-    verify = ("verify", "train", "--root", project.root)
+    verify = ("verify", "train")
     result = project.golden(*verify)
     assert result.code == 4
     assert "no golden for this machine; what holds everywhere is identical (18 events, " in result.out
@@ -142,7 +142,7 @@ def test_unusable_goldens(project: Project, goldens: Path) -> None:
     text = path.read_text()
 
     def refused() -> str:
-        result = project.golden("verify", "train", "--root", project.root)
+        result = project.golden("verify", "train")
         assert result.code == 2
         return result.out
 
@@ -161,7 +161,7 @@ def test_unusable_goldens(project: Project, goldens: Path) -> None:
 
 def test_update_is_refused_where_nobody_looks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert result.code == 2
     assert "--update is refused when CI=true" in result.err
 
@@ -174,7 +174,7 @@ def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
     text = (project.root / "train.py").read_text()
 
     project.script("raise SystemExit('boom')")
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert result.code == 3
     assert "boom" in result.err
     assert own_golden(goldens).read_text() == before
@@ -183,7 +183,7 @@ def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
 
     project.script(text)
     project.edit("BEFORE STEP", "host[0].weight.grad += time.time() % 1")
-    result = project.golden("record", "train", "--update", "--root", project.root)
+    result = project.golden("record", "train", "--update")
     assert result.code == 1
     assert "differs from itself on a second run, so it gets no golden" in result.err
     assert own_golden(goldens).read_text() == before
@@ -193,7 +193,7 @@ def test_failures_harm_no_golden(project: Project, goldens: Path) -> None:
 def test_one_crash_among_several(project: Project, goldens: Path) -> None:
     project.script("raise SystemExit('boom')\n", "broken.py")
     project.run_file(RUN.replace("train.py", "broken.py"), "broken")
-    result = project.golden("verify", "--root", project.root, "-n", "2")
+    result = project.golden("verify", "-n", "2")
     assert result.code == 3
     assert "broken: failed: run broken: exit status 1 before the first optimizer step: boom" in result.out
     assert "train: identical" in result.out

@@ -77,7 +77,7 @@ def test_ab_localize(project: Project) -> None:
     project.script(text.replace("host(x)", "host(x * 1.0)"))
     project.run_file(RUN + '\n[variants.base]\ncommand = ["python", "other.py", "{out}"]\n')
     out, page = project.root / "kept", project.root / "page.html"
-    result = project.golden("ab", "train", "--root", project.root, "--localize", "-n", "2", "-o", out)
+    result = project.golden("ab", "train", "--localize", "-n", "2", "-o", out)
     assert result.code == 1, result
     assert "step 2 of env 1, Sequential (step 7 overall, SGD): buffer 1.running_mean" in result.out
     assert " of 32 elements, up to " in result.out
@@ -128,7 +128,7 @@ def test_the_order_in_which_loader_processes_are_done_is_no_operation(project: P
     project.run_file(
         'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
     )
-    result = project.golden("ab", "train", "--root", project.root, "--localize")
+    result = project.golden("ab", "train", "--localize")
     assert result.code == 1, result
     first = next(line for line in result.out.splitlines() if line.startswith("operations before step 3"))
     assert "queues.py" not in first
@@ -158,7 +158,7 @@ def test_a_file_that_differs_after_the_last_step_has_its_line(project: Project) 
         'command = ["python", "train.py", "{out}"]\nbudget = 5\n'
         '[variants.base]\ncommand = ["python", "other.py", "{out}"]\n'
     )
-    result = project.golden("ab", "train", "--root", project.root, "--localize", "-n", "2")
+    result = project.golden("ab", "train", "--localize", "-n", "2")
     assert result.code == 1, result
     assert "first divergence: file scores.json: field accuracy: 0.75 -> 0.6" in result.out
     assert "`accuracy = right / total` -> `accuracy = right / (total + 1)`" in result.out

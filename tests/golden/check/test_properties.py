@@ -47,7 +47,7 @@ def plain(project: Project) -> Project:
     """A project whose run has a golden and no property yet."""
     project.script(SCRIPT)
     project.run_file(RUN)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("record", "train", "--update").code == 0
     return project
 
 
@@ -58,7 +58,7 @@ def test_property_that_holds_and_one_that_does_not(plain: Project) -> None:
         + '[variants.fewer]\nargs = { envs = 2 }\n[same.numbers]\nsays = "numbers of envs don\'t matter"\n'
         + 'variants = ["fewer"]\nwhat = ["events"]\n'
     )
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert result.code == 1
     lines = result.out.splitlines()
     assert lines[0].startswith("train: identical (13 events, ")
@@ -80,7 +80,7 @@ def test_scope_of_a_property(plain: Project) -> None:
         + '[same.counts]\nsays = "x"\nvariants = ["backwards"]\nwhat = ["counts"]\n'
         + '[same.nothing]\nsays = "x"\nvariants = ["alone"]\nwhat = ["events"]\nwhere = { step = 9 }\n'
     )
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert result.code == 4
     lines = result.out.splitlines()
     assert lines[1].startswith("train, alone: holds for train.alone (4 events")
@@ -96,7 +96,7 @@ def test_envs_in_any_order(plain: Project) -> None:
         + "[variants.backwards]\nargs = { backwards = true }\n[variants.fewer]\nargs = { envs = 2 }\n"
         + '[same.order]\nsays = "x"\nvariants = ["backwards", "fewer"]\nwhat = ["events"]\nenv = "each"\n'
     )
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert result.code == 1
     assert "train, order: holds for train.backwards (13 events" in result.out
     assert "event 0 (step) of env 2 is missing in head" in result.out
@@ -105,9 +105,9 @@ def test_envs_in_any_order(plain: Project) -> None:
 
 def test_nothing_compared_is_not_a_success(plain: Project) -> None:
     plain.run_file(RUN + AGAIN + "where = { step = 9 }\n")
-    assert plain.golden("verify", "--root", plain.root).code == 4
+    assert plain.golden("verify").code == 4
     plain.run_file(RUN + AGAIN.replace('["events"]', '["steps"]'))
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert (result.code, "no optimizer step on either side" in result.out) == (4, True)
 
 
@@ -120,16 +120,16 @@ def test_variant_after_another(plain: Project) -> None:
         + '[same.resume]\nsays = "x"\nvariants = ["resumed"]\nwhat = ["events"]\nwhere = { env = 1 }\n'
     )
     plain.run_file(text)
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert result.code == 1
     assert "event 0 (step) of env 1 is missing in head" in result.out
     assert "events: 2 changes" in result.out
 
     plain.run_file(text.replace("where = { env = 1 }", "where = { step = 3 }"))
-    assert plain.golden("verify", "--root", plain.root).code == 0
+    assert plain.golden("verify").code == 0
 
     plain.run_file(text.replace("quiet = true", "broken = true"))
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert result.code == 3
     assert "train: identical" in result.out
     assert "train, resume: failed: run train.half: exit status 1" in result.out
@@ -137,15 +137,15 @@ def test_variant_after_another(plain: Project) -> None:
 
 def test_variant_without_events(plain: Project) -> None:
     plain.run_file(RUN + AGAIN.replace("[same", "args = { quiet = true }\n[same"))
-    result = plain.golden("verify", "--root", plain.root)
+    result = plain.golden("verify")
     assert (result.code, "wrote no file that matches events.jsonl" in result.out) == (4, True)
 
 
 def test_variant_as_a_run_of_its_own(plain: Project) -> None:
     plain.run_file(RUN + "[variants.alone]\nargs = { envs = 1 }\nenv = { skip = 1 }\n")
-    result = plain.golden("doctor", "train.alone", "--root", plain.root)
+    result = plain.golden("doctor", "train.alone")
     assert (result.code, "compared: 5 events" in result.out) == (0, True)
-    result = plain.golden("doctor", "train.other", "--root", plain.root)
+    result = plain.golden("doctor", "train.other")
     assert (result.code, "run train has no variant called other (there: alone)" in result.err) == (2, True)
 
 
@@ -170,14 +170,14 @@ def test_variant_as_a_run_of_its_own(plain: Project) -> None:
 )
 def test_mistakes_in_run_files(project: Project, text: str, message: str) -> None:
     project.run_file(RUN + text)
-    result = project.golden("verify", "--root", project.root)
+    result = project.golden("verify")
     assert result.code == 2
     assert message in result.err
 
 
 def test_env_of_a_run_without_envs(project: Project) -> None:
     project.run_file(PLAIN_RUN + AGAIN + "env = 0\n")
-    result = project.golden("list", "--root", project.root)
+    result = project.golden("list")
     assert (result.code, "same.repeats.env: the run has no [env] table" in result.err) == (2, True)
 
 

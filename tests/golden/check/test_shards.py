@@ -22,13 +22,13 @@ def suite(project: Project) -> Project:
     for name in NAMES:
         project.script((project.root / "train.py").read_text(), f"{name}.py")
         project.run_file(PLAIN_RUN.replace("train.py", f"{name}.py"), name)
-    assert project.golden("record", *NAMES, "--update", "--root", project.root).code == 0
+    assert project.golden("record", *NAMES, "--update").code == 0
     return project
 
 
 def verify(project: Project, shard: str) -> int:
     out = project.root.parent / f"shard-{shard.replace('/', '-')}"
-    return project.golden("verify", "--root", project.root, "--shard", shard, "-o", out).code
+    return project.golden("verify", "--shard", shard, "-o", out).code
 
 
 def merge(project: Project, *folders: str, files: Sequence[Path] = ()) -> tuple[int, str]:
@@ -94,9 +94,7 @@ def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
     codes = []
     for index in (1, 2):
         out = tmp_path / f"ab-{index}"
-        result = suite.golden(
-            "ab", "--base", "HEAD", "--root", suite.root, "--shard", f"{index}/2", "-o", out
-        )
+        result = suite.golden("ab", "--base", "HEAD", "--shard", f"{index}/2", "-o", out)
         codes.append(result.code)
         assert "the working tree has 2 uncommitted changes" in result.err
     assert max(codes) == 3
@@ -107,17 +105,17 @@ def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
     assert "run one: exit status 1 before the first optimizer step: boom" in said
     assert "three: different: event 2 (step) is missing in head" in said
     assert "1 different, 1 failed, 1 identical of 3 runs" in page.read_text()
-    result = suite.golden("ab", "--root", suite.root)
+    result = suite.golden("ab")
     assert (result.code, "name a run, or compare all of them" in result.err) == (2, True)
 
 
 def test_another_device(suite: Project) -> None:
-    result = suite.golden("verify", "one", "--root", suite.root, "--device", "cuda")
+    result = suite.golden("verify", "one", "--device", "cuda")
     assert (result.code, "run one can't go to cuda: its command has no {device}" in result.err) == (2, True)
     suite.run_file(PLAIN_RUN.replace('train.py", "{out}"', 'two.py", "{out}", "{device}"'), "two")
-    result = suite.golden("verify", "two", "--root", suite.root, "--device", "quantum")
+    result = suite.golden("verify", "two", "--device", "quantum")
     assert (result.code, "no device quantum: say cpu, cuda, cuda:N, simulated" in result.err) == (2, True)
-    result = suite.golden("verify", "--root", suite.root, "--device", "cuda:99")
+    result = suite.golden("verify", "--device", "cuda:99")
     assert "left out, since their command has no {device}: one, three" in result.err
     assert result.code == 4
     assert "run two needs the CUDA device cuda:99" in result.out

@@ -55,14 +55,6 @@ def test_one_bit_of_one_optimizer_state(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_gradient_is_named_before_weight(project: Project, reference: Callable[[], Path]) -> None:
-    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
-    out = diff(project, reference)
-    assert "step 2 of env 1, Sequential (step 7 overall, SGD): gradient 0.bias: 1 of 8 elements" in out
-    assert out.index("gradient: 1 of 6 differ") < out.index("parameter: 1 of 6 differ")
-
-
-@pytest.mark.slow
 def test_equal_losses_and_different_weights(project: Project, reference: Callable[[], Path]) -> None:
     """Momentum left out of the last step: no loss is computed from the weights it changes."""
     project.edit(

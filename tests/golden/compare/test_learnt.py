@@ -58,7 +58,7 @@ def prepared(project: Project, marker: str = "CHANGE", code: str = "pass", run: 
 
 @pytest.mark.slow
 def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
-    result = prepared(project).golden("ab", "train", "--root", project.root)
+    result = prepared(project).golden("ab", "train")
     assert result.code == 0, result
     line = next(line for line in result.out.splitlines() if line.startswith("not compared, differs"))
     assert line.startswith("not compared, differs between two runs of the base: ")
@@ -87,7 +87,7 @@ def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
 def test_beside_what_is_learnt_a_change_is_a_difference(
     project: Project, marker: str, code: str, said: str
 ) -> None:
-    result = prepared(project, marker, code).golden("ab", "train", "--root", project.root)
+    result = prepared(project, marker, code).golden("ab", "train")
     assert result.code == 1, result
     assert said in result.out
     assert "not compared, differs between two runs of the base: " in result.out
@@ -106,7 +106,7 @@ def test_beside_what_is_learnt_a_change_is_a_difference(
     ],
 )
 def test_a_program_that_does_not_repeat_itself_is_told_so(project: Project, marker: str, code: str) -> None:
-    result = prepared(project, marker, code).golden("doctor", "train", "--root", project.root)
+    result = prepared(project, marker, code).golden("doctor", "train")
     assert result.code == 1, result
     assert "different: train run 1 and train run 2" in result.out
 
@@ -114,20 +114,20 @@ def test_a_program_that_does_not_repeat_itself_is_told_so(project: Project, mark
 def test_without_a_step_nothing_is_learnt(project: Project) -> None:
     project.script("import time\nprint('accuracy', time.time_ns())\n")
     project.run_file('command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n')
-    result = project.golden("doctor", "train", "--root", project.root)
+    result = project.golden("doctor", "train")
     assert result.code == 1, result
 
 
 @pytest.mark.slow
 def test_a_golden_keeps_what_was_learnt(project: Project) -> None:
     prepared(project)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
-    result = project.golden("verify", "train", "--root", project.root)
+    assert project.golden("record", "train", "--update").code == 0
+    result = project.golden("verify", "train")
     assert result.code == 0, result
     assert "not compared, differs between two runs of the base: " in result.out
     assert "attribute begun of Meter" in result.out
     prepared(project, "SCORE", "score = 0.25")
-    result = project.golden("verify", "train", "--root", project.root)
+    result = project.golden("verify", "train")
     assert (result.code, "file run_<differs>/scores.json" in result.out) == (1, True), result
 
 
@@ -142,6 +142,7 @@ def test_bars_that_differ_by_timing_are_no_difference() -> None:
     often, once = (list(Masks({}).lines(text)) for text in BARS.values())
     assert often == once == ["100%|####| 4/4 [<time>, loss=0.5]"]
     assert list(Masks({}).lines(BARS["drawn once"].replace("0.5", "0.7"))) != once
+    assert list(Masks({}).lines(BARS["drawn often"].rpartition("\r")[0])) == []
 
 
 def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
@@ -161,7 +162,7 @@ def test_a_program_with_a_bar_repeats(project: Project) -> None:
         "bar = '\\r{:3d}%|#| {}/4 [00:00<00:00, 1it/s]'; first = 0 if base else 3\n"
         "sys.stderr.write(''.join(bar.format(n * 25, n) for n in range(first, 5)))"
     )
-    result = prepared(project, code=code).golden("ab", "train", "--root", project.root)
+    result = prepared(project, code=code).golden("ab", "train")
     assert result.code == 0, result
 
 
@@ -179,7 +180,7 @@ def test_what_threads_print_in_any_order_is_compared_all_the_same(
         f"print('{second}' if again else '{first}')\n"
         "print('end' if base else 'stop')"
     )
-    result = prepared(project, code=code).golden("ab", "train", "--root", project.root)
+    result = prepared(project, code=code).golden("ab", "train")
     assert (result.code, "first divergence: stdout, line" in result.out) == (1, True), result
     assert "order of words of stdout" in result.out
 
@@ -187,5 +188,5 @@ def test_what_threads_print_in_any_order_is_compared_all_the_same(
 @pytest.mark.slow
 def test_lines_of_stdout_that_only_moved_are_named_and_no_difference(project: Project) -> None:
     code = "print('one\\ntwo' if base else 'two\\none')"
-    result = prepared(project, code=code).golden("ab", "train", "--root", project.root)
+    result = prepared(project, code=code).golden("ab", "train")
     assert (result.code, "order of lines of stdout (it differs)" in result.out) == (0, True), result

@@ -26,7 +26,7 @@ BESIDE = "not compared, written outside {out}: beside.txt; to compare, add to [o
 def test_every_gap_is_named_everywhere(project: Project, tmp_path: Path) -> None:
     project.plain(WRITES, PLAIN_RUN + '\n[outputs]\nignore = ["*.png"]\n\n[variants.base]\n')
     out = project.root / "out"
-    result = project.golden("ab", "train", "--root", project.root, "-o", out)
+    result = project.golden("ab", "train", "-o", out)
     assert result.code == 0, result
     assert MASKED in result.out.splitlines()
     assert BESIDE in result.out
@@ -51,7 +51,7 @@ def test_what_a_property_leaves_out_is_among_the_results(project: Project) -> No
     same = '[variants.again]\n[same.repeats]\nsays = "it repeats"\nvariants = ["again"]\nwhat = ["events"]\n'
     project.plain(WRITES, PLAIN_RUN + '\n[outputs]\nignore = ["*.png"]\n\n' + same)
     out = project.root / "out"
-    result = project.golden("verify", "train", "--root", project.root, "-o", out)
+    result = project.golden("verify", "train", "-o", out)
     assert (result.code, "train, repeats: holds for train.again" in result.out) == (4, True), result
     assert MASKED in result.out.splitlines()
     [found] = json.loads((out / "results.json").read_text())["results"]
@@ -60,4 +60,4 @@ def test_what_a_property_leaves_out_is_among_the_results(project: Project) -> No
 
 def test_a_file_that_is_only_touched_is_the_programs_own(project: Project) -> None:
     project.plain("os.utime('train.py')")
-    assert project.golden("doctor", "train", "--root", project.root).code == 0
+    assert project.golden("doctor", "train").code == 0

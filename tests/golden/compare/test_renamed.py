@@ -37,14 +37,14 @@ RUN = 'command = ["python", "train.py"]\nbudget = 3\ntimeout = 60\n'
 def test_another_name_is_named_and_no_difference(project: Project) -> None:
     project.run_file(RUN)
     project.script(SCRIPT)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("record", "train", "--update").code == 0
     base = project.record("base")
     renamed = SCRIPT.replace("Net", "Policy")
     project.script(renamed)
     result = project.golden("diff", base, project.record("renamed"))
     assert (result.code, "the name of class Net (Policy in head)" in result.out) == (0, True), result
     # One optimizer steps two models: a golden keeps a digest of their names.
-    assert project.golden("verify", "train", "--root", project.root).code == 1
+    assert project.golden("verify", "train").code == 1
     for code, said in (
         (renamed.replace("target.eval()", ""), "training flag"),
         (renamed.replace("lr=0.1", "lr=0.2", 1), "setting"),
@@ -60,9 +60,9 @@ def test_a_golden_knows_another_name(project: Project) -> None:
     project.run_file(RUN)
     script = SCRIPT.replace("    both.step()\n", "")
     project.script(script)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
+    assert project.golden("record", "train", "--update").code == 0
     project.script(script.replace("Net", "Policy"))
-    result = project.golden("verify", "train", "--root", project.root)
+    result = project.golden("verify", "train")
     assert (result.code, "the name of class Net (Policy in head)" in result.out) == (0, True), result
     project.script(script.replace("Net", "Policy").replace("target.eval()", ""))
-    assert project.golden("verify", "train", "--root", project.root).code == 1
+    assert project.golden("verify", "train").code == 1

@@ -85,10 +85,10 @@ def test_a_golden_knows_how_fields_are_nested(project: Project) -> None:
     script = "import sys; open(sys.argv[1] + '/a.json', 'w').write('{\"a.b\": 1}')"
     project.script(script)
     project.run_file(RUN)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
-    assert project.golden("verify", "train", "--root", project.root).code == 0
+    assert project.golden("record", "train", "--update").code == 0
+    assert project.golden("verify", "train").code == 0
     project.script(script.replace('{"a.b": 1}', '{"a": {"b": 1}}'))
-    result = project.golden("verify", "train", "--root", project.root)
+    result = project.golden("verify", "train")
     assert (result.code, "file a.json: field (how its fields are nested)" in result.out) == (1, True)
 
 

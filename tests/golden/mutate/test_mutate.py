@@ -52,7 +52,7 @@ def small(project: Project) -> Project:
 
 
 def mutate(project: Project, *options: str | Path) -> Result:
-    return project.golden("mutate", "--root", project.root, "-n", "2", *options)
+    return project.golden("mutate", "-n", "2", *options)
 
 
 def document(folder: Path) -> dict[str, dict[str, object]]:
@@ -122,7 +122,7 @@ def test_only_what_a_change_touched(small: Project) -> None:
     ("text", "options", "code", "message"),
     [
         (WORK, [], 2, "say where: name files or folders, or a change with --base REF"),
-        (WORK, ["elsewhere.py"], 2, "is not in"),
+        (WORK, ["/elsewhere.py"], 2, "is not in"),
         (WORK, ["{root}/golden"], 2, "no Python file of the repository is there"),
         (WORK, ["{root}/work.py", "--run", "nothing"], 2, "no run called nothing"),
         ("fit = str\n", ["{root}/work.py"], 4, "no mutant can be made of lines that these runs execute"),

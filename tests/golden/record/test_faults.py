@@ -69,7 +69,7 @@ def test_signal_ends_the_program_too(
 def test_crash_in_ab_names_its_side(project: Project) -> None:
     project.plain("if step == 1 and '--crash' in sys.argv: raise SystemExit('boom')")
     project.run_file(PLAIN_RUN + "\n[variants.base]\nargs = { crash = true }\n")
-    result = project.golden("ab", "train", "--root", project.root)
+    result = project.golden("ab", "train")
     assert result.code == 3
     assert "base (variant base) failed: run train.base: exit status 1" in result.err
     assert "boom; head (working tree) ran to its end" in result.err
@@ -78,7 +78,7 @@ def test_crash_in_ab_names_its_side(project: Project) -> None:
 def test_data_that_git_does_not_keep(project: Project) -> None:
     project.plain("json.loads(open('data/numbers.json').read())")
     commit(write(project.root, {".gitignore": "data\n", "data/numbers.json": "[1]"}))
-    ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
+    ab = ("ab", "train", "--base", "HEAD")
     result = project.golden(*ab)
     assert result.code == 3
     assert "base (HEAD) failed: run train: exit status 1" in result.err
@@ -95,7 +95,7 @@ def test_data_that_git_does_not_keep(project: Project) -> None:
         "committed files only" in result.err,
     ) == (3, True, False)
     project.script(PLAIN.replace("range(3)", "range(1)"))
-    result = project.golden("record", "train", "--root", project.root, "-o", project.root / "one")
+    result = project.golden("record", "train", "-o", project.root / "one")
     assert "train: 1 event, 0 optimizer steps -> " in result.out
     project.run_file(PLAIN_RUN + '\n[data]\npaths = ["gone"]\n')
     assert "[data] paths: " in project.golden(*ab).err
@@ -110,7 +110,7 @@ def test_of_a_folder_that_git_keeps_a_part_of_the_rest_is_shared(project: Projec
     data = {"raw/.keep": "", "new/.keep": "", "raw/numbers.json": "[1]", "all.json": "[2]"}
     write(project.root / "data", data)
     commit(write(project.root, {".gitignore": "*.json\n__pycache__\n"}))
-    ab = ("ab", "train", "--root", project.root, "--base", "HEAD")
+    ab = ("ab", "train", "--base", "HEAD")
     result = project.golden(*ab)
     assert result.code == 0, result
     (project.root / "data" / "module.py").write_text("")
@@ -127,7 +127,7 @@ def test_places_in_a_command(project: Project) -> None:
         run=PLAIN_RUN.replace('"{out}"', '"{out}", "--root={root}", "--data={data}"'),
     )
     (project.root / "d").mkdir()
-    record = ("record", "train", "--root", project.root, "-o", project.root / "out")
+    record = ("record", "train", "-o", project.root / "out")
     assert "needs a data folder: give --data DIR" in project.golden(*record).err
     project.run_file((project.root / "golden/runs/train.toml").read_text() + "[data]\npaths = []\n")
     result = project.golden(*record, "--data", project.root / "d")
@@ -169,7 +169,7 @@ def test_names_that_would_break_a_line_are_spelled_out(project: Project, tmp_pat
 
 def test_list_shows_descriptions_as_they_are(project: Project) -> None:
     project.run_file('description = "closes [/x] and [red]"\n' + PLAIN_RUN)
-    result = project.golden("list", "--root", project.root)
+    result = project.golden("list")
     assert result.code == 0
     assert "closes [/x] and [red]" in result.out
 
@@ -185,7 +185,7 @@ def test_list_shows_descriptions_as_they_are(project: Project) -> None:
 )
 def test_table_that_fits_nothing_is_refused(project: Project, change: tuple[str, str], expected: str) -> None:
     project.run_file(RUN.replace(*change))
-    result = project.golden("doctor", "train", "--root", project.root)
+    result = project.golden("doctor", "train")
     assert (result.code, expected in result.err) == (2, True), result
 
 

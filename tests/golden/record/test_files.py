@@ -37,9 +37,7 @@ def prepared(project: Project, code: str, outputs: str = "") -> Project:
 
 @pytest.mark.parametrize("pattern", ["runs/**", "runs", "runs/**/*.json", "runs/**.json"])
 def test_a_pattern_names_all_files_below(project: Project, pattern: str) -> None:
-    result = prepared(project, METRICS, f'files = ["{pattern}"]').golden(
-        "ab", "train", "--root", project.root
-    )
+    result = prepared(project, METRICS, f'files = ["{pattern}"]').golden("ab", "train")
     assert result.code == 1, result
     assert "first divergence: file runs/a/metrics.json: field value: 0.9 -> 0.1" in result.out
     assert "written outside" not in result.out
@@ -47,24 +45,20 @@ def test_a_pattern_names_all_files_below(project: Project, pattern: str) -> None
 
 @pytest.mark.parametrize("command", ["ab", "doctor"])
 def test_a_pattern_that_matches_nothing_is_an_error(project: Project, command: str) -> None:
-    result = prepared(project, METRICS, 'files = ["run/metric*.json"]').golden(
-        command, "train", "--root", project.root
-    )
+    result = prepared(project, METRICS, 'files = ["run/metric*.json"]').golden(command, "train")
     assert result.code == 2, result
     assert "[outputs] files: run/metric*.json matches no file that the run wrote" in result.err
     assert "it wrote runs/a/metrics.json" in result.err
 
 
 def test_an_absolute_pattern_is_an_error(project: Project) -> None:
-    result = prepared(project, METRICS, 'files = ["/tmp/*.json"]').golden(
-        "doctor", "train", "--root", project.root
-    )
+    result = prepared(project, METRICS, 'files = ["/tmp/*.json"]').golden("doctor", "train")
     assert (result.code, "/tmp/*.json is absolute; [outputs] files are relative" in result.err) == (2, True)
 
 
 def test_a_file_that_one_side_alone_writes_is_a_difference(project: Project) -> None:
     code = "base and Path('scores.json').write_text('1')"
-    result = prepared(project, code, 'files = ["scores.json"]').golden("ab", "train", "--root", project.root)
+    result = prepared(project, code, 'files = ["scores.json"]').golden("ab", "train")
     assert (result.code, "file scores.json is missing in head" in result.out) == (1, True), result
 
 
@@ -75,7 +69,7 @@ def test_files_that_nothing_compares_are_named(project: Project, tmp_path: Path)
         f"; open({str(other)!r}, 'w'); Path('part').write_text('z'); os.replace('part', 'whole.txt')"
         "; os.close(os.open('raw', os.O_CREAT | 1)); open(sys.argv[1] + '/own', 'w'); open('train.py').read()"
     )
-    result = prepared(project, code).golden("doctor", "train", "--root", project.root)
+    result = prepared(project, code).golden("doctor", "train")
     assert result.code == 0, result
     named = [
         line for line in result.out.splitlines() if line.startswith("not compared, written outside {out}: ")
@@ -87,14 +81,14 @@ def test_files_that_nothing_compares_are_named(project: Project, tmp_path: Path)
     assert f"{other}; to compare, let the program write to {{out}}" in said
     assert len(named) == 5
     prepared(project, code, 'files = ["runs/**", "*.txt", "raw"]\nignore = ["*elsewhere.txt"]')
-    result = project.golden("doctor", "train", "--root", project.root)
+    result = project.golden("doctor", "train")
     assert (result.code, "written outside" in result.out) == (0, False), result
 
 
 def test_a_golden_names_them_too(project: Project) -> None:
     prepared(project, METRICS)
-    assert project.golden("record", "train", "--update", "--root", project.root).code == 0
-    result = project.golden("verify", "train", "--root", project.root)
+    assert project.golden("record", "train", "--update").code == 0
+    result = project.golden("verify", "train")
     assert (result.code, 'files = ["runs/a/metrics.json"]' in result.out) == (0, True), result
 
 
@@ -107,13 +101,11 @@ def test_a_golden_names_them_too(project: Project) -> None:
     ],
 )
 def test_a_tree_that_changes_meanwhile_is_an_error(project: Project, code: str) -> None:
-    result = prepared(project, code).golden("ab", "train", "--root", project.root)
+    result = prepared(project, code).golden("ab", "train")
     assert result.code == 2, result
     assert ".py changed while it ran" in result.err
 
 
 def test_what_the_program_writes_itself_is_no_edit(project: Project) -> None:
-    result = prepared(project, "Path('made.py').write_text(str(time.time()))").golden(
-        "ab", "train", "--root", project.root
-    )
+    result = prepared(project, "Path('made.py').write_text(str(time.time()))").golden("ab", "train")
     assert (result.code, 'files = ["made.py"]' in result.out) == (0, True), result

@@ -23,7 +23,7 @@ def versions(project: Project) -> Project:
 
 
 def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
-    common = ("ab", "train", "--base", "HEAD", "--root", versions.root)
+    common = ("ab", "train", "--base", "HEAD")
     result = versions.golden(*common)
     assert (result.code, "uncommitted" in result.err) == (0, False)
     versions.plain("step += 1")
@@ -34,10 +34,7 @@ def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
     assert (result.code, "uncommitted" in result.err) == (0, False)
 
 
-def test_a_program_that_tells_its_tree_and_finds_what_it_left_there(
-    versions: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(versions.root)
+def test_a_program_that_tells_its_tree_and_finds_what_it_left_there(versions: Project) -> None:
     run = (versions.root / "golden" / "runs" / "train.toml").read_text()
     tells = "import pathlib; print(pathlib.Path('left').resolve())"
     leaves = f"{tells}; left = pathlib.Path('left'); left.exists() and print('left already'); left.touch()"
@@ -72,7 +69,7 @@ def test_submodules_are_checked_out_or_refused_in_one_line(
     versions.script(text.replace("range(3)", "range(__import__('library.values').values.STEPS)"))
     git(versions.root, "commit", "-qam", "with a submodule")
 
-    common = ("ab", "train", "--base", "HEAD", "--root", versions.root)
+    common = ("ab", "train", "--base", "HEAD")
     result = versions.golden(*common)
     assert result.code == 2
     assert "can't check out the submodules of HEAD: " in result.err
@@ -91,12 +88,12 @@ def test_a_submodule_that_was_never_checked_out_is_not_asked_for(versions: Proje
     git(versions.root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "library")
     git(versions.root, "commit", "-qam", "with a submodule")
     git(versions.root, "submodule", "deinit", "-q", "library")
-    result = versions.golden("ab", "train", "--base", "HEAD", "--root", versions.root)
+    result = versions.golden("ab", "train", "--base", "HEAD")
     assert (result.code, result.out.splitlines()[0]) == (0, IDENTICAL), result
 
 
 def test_disk_full_while_a_golden_is_written(versions: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    update = ("record", "train", "--update", "--root", versions.root)
+    update = ("record", "train", "--update")
     assert versions.golden(*update).code == 0
     folder = versions.root / "golden" / "fixtures"
     before = read(folder)

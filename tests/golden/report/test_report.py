@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,6 @@ from golden.report.build import build
 from golden.report.markdown import render_markdown
 from golden.trace.outputs import Output, write_outputs
 from golden.trace.trace import load_trace
-from tests.golden.project import Project
 from tests.golden.traces import write_trace
 
 _VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -71,19 +69,6 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     left = write_trace(tmp_path / "a", dense=True, final=True, events=events)
     change = {(1, 3): 1 + 2**-20}
     return left, write_trace(tmp_path / "b", dense=True, final=True, events=changed, change=change)
-
-
-@pytest.mark.slow
-def test_a_planted_change_in_a_real_run(
-    project: Project, reference: Callable[[], Path], tmp_path: Path
-) -> None:
-    project.edit("BEFORE STEP", "host[0].bias.grad[3] += 1e-3 * (env == 1 and step == 2)")
-    changed = project.record("changed", dense=True)
-    page = report(reference(), changed, tmp_path / "page.html")
-    assert "step 2 of env 1, Sequential (step 7 overall, SGD): gradient 0.bias: 1 of 8 elements" in page.said
-    assert "last identical: step 1 of env 1, Sequential" in page.said
-    assert re.search(r"env 0, Sequential \d identical", page.said)
-    assert re.search(r"env 1, Sequential \d differs from step 2", page.said)
 
 
 def test_first_divergence_models_and_events(pair: tuple[Path, Path], tmp_path: Path) -> None:
