@@ -15,6 +15,7 @@ from torch import nn
 from ..trace.digest import has_memory
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
+from .unseen import identity
 
 _OF_ALL = frozenset(vars(nn.Module()))
 _NAMES = frozenset((torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format))
@@ -46,7 +47,7 @@ class Attributes:
         for prefix, module in modules:
             if module._buffers:
                 found[f"{prefix}(buffers not kept)"] = ", ".join(sorted(module._non_persistent_buffers_set))
-            key = prefix, id(module)
+            key = prefix, identity(module)
             known = self._known.get(key)
             if known is None or not known.holds(module):
                 known = self._known[key] = self._know(module, prefix)
@@ -164,12 +165,12 @@ def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
 
 def shared(tables: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]]) -> str:
     """Name the parameters that are one tensor."""
-    found = [id(p) for _, params, _ in tables for p in params.values() if p is not None]
+    found = [identity(p) for _, params, _ in tables for p in params.values() if p is not None]
     if len(set(found)) == len(found):
         return ""
     names: dict[int, list[str]] = {}
     for prefix, params, _ in tables:
         for name, parameter in params.items():
             if parameter is not None:
-                names.setdefault(id(parameter), []).append(f"{prefix}{name}")
+                names.setdefault(identity(parameter), []).append(f"{prefix}{name}")
     return "; ".join(" = ".join(sorted(each)) for each in names.values() if len(each) > 1)

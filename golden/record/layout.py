@@ -14,6 +14,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from .naming import ModuleRegistry, Place
+from .unseen import identity
 
 _NO_STATE: dict[str, Any] = {}
 
@@ -60,12 +61,12 @@ class Names(NamedTuple):
 def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: EnvRule | None) -> Names:
     """Return names of the parameters of one optimizer and of the buffers of the models they belong to."""
     places = [registry.place(parameter) for parameter in params]
-    roots = list({id(p.root): p.root for p in places if p is not None}.values())
-    labels = {id(r): registry.label(r) for r in roots}
+    roots = list({identity(p.root): p.root for p in places if p is not None}.values())
+    labels = {identity(r): registry.label(r) for r in roots}
     several = len(roots) > 1
 
     def full(root: nn.Module, name: str) -> str:
-        return f"{labels[id(root)]}/{name}" if several else name
+        return f"{labels[identity(root)]}/{name}" if several else name
 
     envs = {rule.env(p, registry) if p is not None else None for p in places} if rule else {None}
     buffers = [
@@ -79,7 +80,7 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
         full(p.root, p.name) if p is not None else f"(parameter {i} of no module)"
         for i, p in enumerate(places)
     )
-    below = None if None in places else list(map(id, roots))
+    below = None if None in places else list(map(identity, roots))
     return Names(
         env=envs.pop() if len(envs) == 1 else None,
         below=below,

@@ -14,6 +14,8 @@ import torch
 from torch import nn
 from torch.nn.modules import module as hooks
 
+from .unseen import identity
+
 # Wrappers that hold exactly one model: the model's own names stay the same with and without them.
 _TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel"}
 
@@ -80,7 +82,7 @@ class ModuleRegistry:
         def hook(module: nn.Module, name: str, tensor: Any) -> None:
             self.note(module)
             if name not in module.__dict__[table]:
-                self._changed(id(module))
+                self._changed(identity(module))
 
         return hook
 
@@ -89,8 +91,8 @@ class ModuleRegistry:
         self.note(module)
         if isinstance(child, nn.Module):
             self.note(child)
-        self._changed(id(module))
-        self._changed(id(child))
+        self._changed(identity(module))
+        self._changed(identity(child))
 
     def _changed(self, module: int) -> None:
         if module not in self._indexed:
@@ -110,7 +112,7 @@ class ModuleRegistry:
 
     def note(self, module: nn.Module) -> None:
         """Remember a module; the first call gives it its creation index among its class."""
-        key = id(module)
+        key = identity(module)
         reference = self._known.get(key)
         if reference is not None and reference() is module:
             return
@@ -123,7 +125,7 @@ class ModuleRegistry:
     def creation_index(self, module: nn.Module) -> int:
         """Count the modules of its class that were created before it."""
         self.note(module)
-        return self._created[id(module)]
+        return self._created[identity(module)]
 
     def roots(self) -> list[nn.Module]:
         """Return every living module that no other one holds, in order of creation, without wrappers."""
@@ -144,12 +146,12 @@ class ModuleRegistry:
     def place(self, parameter: torch.Tensor) -> Place | None:
         """Return the place of a parameter, or None if no module holds it."""
         if self._places_version == self._version:
-            known = self._places.get(id(parameter))
+            known = self._places.get(identity(parameter))
             found = known.strong(parameter) if known is not None else None
             if found is not None:
                 return found
         self._index()
-        known = self._places.get(id(parameter))
+        known = self._places.get(identity(parameter))
         return known.strong(parameter) if known is not None else None
 
     def _live(self) -> Iterator[nn.Module]:
@@ -165,7 +167,7 @@ class ModuleRegistry:
         roots = _outermost(modules)
         self._places = {}
         self._places_version = self._version
-        self._indexed = set(map(id, modules))
+        self._indexed = set(map(identity, modules))
         self._roots = {}
         for root in roots:
             self._walk(weakref.ref(root), root, (), "", set())
@@ -178,14 +180,14 @@ class ModuleRegistry:
         prefix: str,
         seen: set[int],
     ) -> None:
-        if id(module) in seen:
+        if identity(module) in seen:
             return
-        seen.add(id(module))
-        self._roots.setdefault(id(module), []).append(id(root()))
+        seen.add(identity(module))
+        self._roots.setdefault(identity(module), []).append(identity(root()))
         chain = (*chain, weakref.ref(module))
         for name, parameter in module._parameters.items():
             if parameter is not None:
-                self._places.setdefault(id(parameter), _WeakPlace(root, prefix + name, chain))
+                self._places.setdefault(identity(parameter), _WeakPlace(root, prefix + name, chain))
         for name, child in module._modules.items():
             if child is not None:
                 step = "" if type(module).__name__ in _TRANSPARENT else f"{name}."
@@ -194,13 +196,13 @@ class ModuleRegistry:
 
 def _outermost(modules: list[nn.Module]) -> list[nn.Module]:
     children = {
-        id(child)
+        identity(child)
         for module in modules
         if type(module).__name__ not in _TRANSPARENT
         for child in module._modules.values()
         if child is not None
     }
-    return [m for m in modules if id(m) not in children and type(m).__name__ not in _TRANSPARENT]
+    return [m for m in modules if identity(m) not in children and type(m).__name__ not in _TRANSPARENT]
 
 
 def walk(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -209,9 +211,9 @@ def walk(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     seen: set[int] = set()
     while stack:
         prefix, module = stack.pop()
-        if id(module) in seen:
+        if identity(module) in seen:
             continue
-        seen.add(id(module))
+        seen.add(identity(module))
         yield prefix, module
         transparent = type(module).__name__ in _TRANSPARENT
         stack += [

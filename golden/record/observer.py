@@ -40,7 +40,7 @@ from .occasions import Occasions, is_due
 from .plan import Plan
 from .reads import ReadCounter
 from .tensorfile import writable, write_tensors
-from .unseen import unseen
+from .unseen import identity, unseen
 from .written import EventLines
 
 # How much of the final states is kept in full, in bytes.
@@ -249,7 +249,7 @@ class Observer:
         params = layouts.parameters(optimizer)
         state = optimizer.state
         names = watched.names
-        named_for = list(map(id, params))
+        named_for = list(map(identity, params))
         if (
             names is None
             or named_for != watched.named_for
@@ -344,10 +344,10 @@ class Observer:
 
     def _superseded(self, watched: Watched, params: list[torch.Tensor]) -> bool:
         # Parameters handed on to a later optimizer are final there, not when the first one is collected.
-        mine = set(map(id, params))
+        mine = set(map(identity, params))
         return any(
             other.last_step > watched.last_step
-            and not mine.isdisjoint(map(id, layouts.parameters(optimizer)))
+            and not mine.isdisjoint(map(identity, layouts.parameters(optimizer)))
             for optimizer, other in self._watched.items()
         )
 

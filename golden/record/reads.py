@@ -24,7 +24,7 @@ import torch
 import xxhash
 
 from ..trace.digest import described
-from .unseen import unseen
+from .unseen import identity, unseen
 
 _READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__complex__", "__index__")
 # These are made of other reads, whose number may follow from the values: each counts as one.
@@ -158,17 +158,17 @@ class ReadCounter:
             if kind == _OBSERVER:
                 return None
             if kind == _PROGRAM:
-                counts, key = self._local.counts, (id(frame.f_code), frame.f_lasti, name)
+                counts, key = self._local.counts, (identity(frame.f_code), frame.f_lasti, name)
                 counts[key] = counts.get(key, 0) + 1
                 return key
             frame = frame.f_back
         return None
 
     def _kind(self, code: CodeType) -> int:
-        kind = self._kinds.get(id(code))
+        kind = self._kinds.get(identity(code))
         if kind is None:
-            self._codes[id(code)] = code
-            kind = self._kinds[id(code)] = _kind_of(code.co_filename)
+            self._codes[identity(code)] = code
+            kind = self._kinds[identity(code)] = _kind_of(code.co_filename)
         return kind
 
     def take(self) -> dict[str, Any]:

@@ -56,22 +56,29 @@ def note(path: Any) -> None:
         _noted.add(path)
 
 
-def _on_audit(event: str, arguments: Any) -> None:
-    if event == "open":
-        path, mode, flags = arguments
-        if mode:
-            if _WRITING.isdisjoint(mode):
-                return
-        elif not (isinstance(flags, int) and flags & _FLAGS):
+def _on_open(path: Any, mode: Any, flags: Any) -> None:
+    if mode:
+        if _WRITING.isdisjoint(mode):
             return
-        note(path)
-        if mode and type(path) is str:
-            for listener in listeners:
-                listener(path)
-    elif event == "os.rename":
-        note(arguments[1])
-    elif event == "os.utime":
-        note(arguments[0])
+    elif not (isinstance(flags, int) and flags & _FLAGS):
+        return
+    note(path)
+    if mode and type(path) is str:
+        for listener in listeners:
+            listener(path)
+
+
+_ON_EVENT: dict[str, Callable[..., None]] = {
+    "open": _on_open,
+    "os.rename": lambda _, target, *__: note(target),
+    "os.utime": lambda path, *_: note(path),
+}
+
+
+def _on_audit(event: str, arguments: Any) -> None:
+    # Most events are others, of which there are tens of thousands.
+    if on_event := _ON_EVENT.get(event):
+        on_event(*arguments)
 
 
 def written(folder: Path) -> set[Path]:

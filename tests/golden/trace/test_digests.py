@@ -15,6 +15,7 @@ from golden.kinds.random_states import Observed
 from golden.record.layout import settings
 from golden.record.naming import ModuleRegistry
 from golden.record.plan import Plan
+from golden.record.unseen import identity
 from golden.trace.digest import Flat
 from golden.trace.paths import Patterns
 
@@ -108,8 +109,8 @@ def test_names_below_one_model_hold_while_another_grows() -> None:
         for module in model.modules():
             registry.note(module)
     assert registry.place(one[0].weight) is not None
-    before = registry.version([id(one)]), registry.version([id(other)]), registry.version(None)
+    before = registry.version([identity(one)]), registry.version([identity(other)]), registry.version(None)
     registry._on_module(one, "1", nn.Linear(2, 2))
-    assert registry.version([id(one)]) != before[0]
-    assert registry.version([id(other)]) == before[1]
+    assert registry.version([identity(one)]) != before[0]
+    assert registry.version([identity(other)]) == before[1]
     assert registry.version(None) != before[2]
