@@ -121,14 +121,12 @@ class Collectives:
         DeviceMesh.__init__ = made  # type: ignore[method-assign, assignment]
 
     def _listening(self, name: str, original: Any, given: str, filled: str) -> Any:
-        signature = inspect.signature(original)
-
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             if getattr(self._inside, "call", False) or not torch.distributed.is_initialized():
                 return original(*args, **kwargs)
             try:
-                bound = signature.bind(*args, **kwargs)
+                bound = _signature(original).bind(*args, **kwargs)
             except TypeError:
                 # The function says itself what is wrong.
                 return original(*args, **kwargs)
@@ -183,6 +181,12 @@ class Collectives:
         for number, text in fresh:
             self._write({"call": number, "text": text})
         return {"calls": rows} if rows else {}
+
+
+@functools.cache
+def _signature(function: Any) -> inspect.Signature:
+    # Asked for at the first call: most programs make none.
+    return inspect.signature(function)
 
 
 def _is_source(asked: dict[str, Any]) -> bool:
