@@ -66,7 +66,7 @@ class Watched:
 class Observer:
     """Writes the record of one process into its own folder."""
 
-    def __init__(self, spec: dict[str, Any], begun: float, cpu: float) -> None:
+    def __init__(self, spec: dict[str, Any]) -> None:
         self._spec = spec
         env = spec.get("env")
         self._rule = layouts.EnvRule(**env) if env else None
@@ -88,7 +88,6 @@ class Observer:
         self._handmade = Handmade(self._on_step)
         self._lock = threading.RLock()
         self._start()
-        self._begun, self._cpu = begun, cpu
 
     def _start(self) -> None:
         self._pid = os.getpid()
@@ -106,8 +105,6 @@ class Observer:
         self._flats: dict[tuple[Any, ...], Flat] = {}
         self._left_out: list[int] = []
         self._unread: dict[str, None] = {}
-        self._seconds = 0.0
-        self._begun, self._cpu = time.perf_counter(), time.process_time()
         self._reads.reset()
         self._living.reset()
         self._collectives.reset()
@@ -209,23 +206,19 @@ class Observer:
     def _on_step(self, optimizer: Any, *given: Any) -> None:
         if self._finished:
             return
-        begun = time.thread_time()
         self._stop_log()
         with self._lock, unseen():
             self._step(optimizer)
             if is_due(self._steps - 1, 2):
                 self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
-        self._seconds += time.thread_time() - begun
 
     def _on_occasion(self, name: str) -> None:
         # Every operation is logged now, and there is nothing to look for any more.
         if self._finished or self._logs or os.getpid() != self._pid:
             return
-        begun = time.thread_time()
         with self._lock, unseen():
             self._living.try_to_look(f"{name}, before step {self._steps}", self._steps)
-        self._seconds += time.thread_time() - begun
 
     def _start_log(self) -> None:
         if self._steps == self._spec["operations"] and os.getpid() == self._pid:
@@ -401,8 +394,7 @@ class Observer:
             **self._collectives.take(),
             **({"canary": canary_of(self._spec)} if self._is_first() else {}),
         }
-        seconds, cpu = time.perf_counter() - self._begun, time.process_time() - self._cpu
-        self._write({**end, "seconds": seconds, "cpu_seconds": cpu, "observing": self._seconds})
+        self._write(end)
         self._lines.close()
 
     def _rank(self) -> str | None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import atexit
-import json
-import os
 import random
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import torch
 
 
 def start(spec: dict[str, Any]) -> None:
-    """Fix what makes a run differ from itself, then observe it, or only measure how long it takes."""
+    """Fix what makes a run differ from itself, then observe it, if it is to be."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     if spec["deterministic"] != "off":
@@ -25,14 +21,11 @@ def start(spec: dict[str, Any]) -> None:
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
     _seed(spec["seed"])
-    begun, cpu = time.perf_counter(), time.process_time()
-    if not spec["observe"]:
-        _only_clock(Path(spec["out"]), begun, cpu)
-    else:
+    if spec["observe"]:
         # A run that isn't observed doesn't pay for loading it.
         from .observer import Observer
 
-        Observer(spec, begun, cpu).install()
+        Observer(spec).install()
     if spec["max_steps"] is not None:
         _end_after(spec["max_steps"])
 
@@ -59,19 +52,3 @@ def _seed(seed: int) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
-
-
-def _only_clock(out: Path, begun: float, cpu: float) -> None:
-    """Write how long the process ran; what observing costs is measured against that."""
-    pid = os.getpid()
-
-    def write() -> None:
-        if os.getpid() == pid:
-            clock = {
-                "rank": os.environ.get("RANK"),
-                "seconds": time.perf_counter() - begun,
-                "cpu_seconds": time.process_time() - cpu,
-            }
-            (out / f"clock-{pid}.json").write_text(json.dumps(clock))
-
-    atexit.register(write)

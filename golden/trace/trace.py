@@ -166,9 +166,6 @@ class Process(Between):
     folder: Path
     steps: tuple[Step, ...]
     left_out: tuple[int, ...]
-    seconds: float
-    cpu_seconds: float
-    observing: float
     finals: Mapping[int, Path | str]
     looks: tuple[Look, ...] = ()
     loader_processes: int = 0
@@ -316,9 +313,6 @@ def _process(folder: Path, lines: Sequence[Record]) -> Process:
         folder=folder,
         steps=tuple(steps),
         left_out=tuple(end.get("left_out", ())),
-        seconds=end.get("seconds", 0.0),
-        cpu_seconds=end.get("cpu_seconds", 0.0),
-        observing=end.get("observing", 0.0),
         looks=tuple(looks.found),
         loader_processes=end.get("loader_processes", 0),
         unstable_seen=tuple(looks.unstable_seen),

@@ -92,8 +92,6 @@ def write_trace(
             "end": (steps - first) * 2,
             "rng": {"torch": "0" * 32},
             "left_out": [],
-            "seconds": 1.5,
-            "observing": 0.1,
         }
         lines.append({**end, "canary": "", "reads": []})
         (process / "steps.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
