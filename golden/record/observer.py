@@ -1,6 +1,6 @@
 """The part that runs inside the program under test: one line per optimizer step, the full state at the end.
 
-It is loaded under a private package name (see `inject/sitecustomize.py`) and draws no random number.
+It is loaded under a private package name (see `golden/inject/sitecustomize.py`) and draws no random number.
 """
 
 from __future__ import annotations

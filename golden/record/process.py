@@ -25,7 +25,7 @@ from golden.trace.errors import RunFailed, UnusableInput
 
 # How often the one who watches is asked.
 _LOOK_EVERY_S = 0.5
-_HERE = Path(__file__).resolve().parent
+_INJECT = Path(__file__).resolve().parents[1] / "inject"
 # Given the folder of a record while its run goes on: whether it has seen enough.
 Watch = Callable[[Path], bool]
 
@@ -131,10 +131,10 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
     if "PYTHONPATH" in run.environment:
         named = [str(root / entry) for entry in named]
     own = [str(root.resolve()), str((root / "src").resolve())]
-    variables["PYTHONPATH"] = os.pathsep.join([str(_HERE / "inject"), *own, *named])
+    variables["PYTHONPATH"] = os.pathsep.join([str(_INJECT), *own, *named])
     variables["GOLDEN_OBSERVE"] = json.dumps(observe)
     if count := simulated(run.device):
-        variables |= simulating(Path(observe["out"]), count, path=variables["PYTHONPATH"])
+        variables |= simulating(Path(observe["out"]), count)
     return variables
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from golden.trace.errors import UnusableInput
 
-_INJECT = Path(__file__).resolve().parent / "inject"
+_INJECT = Path(__file__).resolve().parents[1] / "inject"
 
 
 def simulated(device: str) -> int:
@@ -21,11 +21,10 @@ def simulated(device: str) -> int:
     return int(count or 1) if kind == "simulated" else 0
 
 
-def variables(out: Path, devices: int, *, path: str | None) -> dict[str, str]:
-    """The environment variables that put the devices in place; ``path`` is what PYTHONPATH would be."""
+def variables(out: Path, devices: int) -> dict[str, str]:
+    """The environment variables that put the devices in place, with `_INJECT` on PYTHONPATH."""
     return {
         "GOLDEN_SIMULATED": json.dumps({"out": str(out), "devices": devices}),
-        "PYTHONPATH": os.pathsep.join([str(_INJECT), *([path] if path else [])]),
         # What is compiled runs eagerly, by torch's own switches; no real GPU is in the way.
         "TORCHDYNAMO_DISABLE": "1",
         "PYTORCH_JIT": "0",
@@ -36,7 +35,8 @@ def variables(out: Path, devices: int, *, path: str | None) -> dict[str, str]:
 def run(command: Sequence[str], *, root: Path, out: Path, devices: int, quiet: bool = False) -> int:
     """Run a command to its end; its exit status. `UnusableInput` if it can't be started."""
     argv = [sys.executable if command[0] in ("python", "python3") else command[0], *command[1:]]
-    environment = {**os.environ, **variables(out, devices, path=os.environ.get("PYTHONPATH"))}
+    path = os.pathsep.join(filter(None, (str(_INJECT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, **variables(out, devices), "PYTHONPATH": path}
     output = subprocess.DEVNULL if quiet else None
     try:
         process = subprocess.Popen(argv, cwd=root, env=environment, stdout=output, stderr=output)

@@ -1,7 +1,8 @@
 """Python runs this module at the start of every process whose PYTHONPATH names this folder.
 
-It loads the observer as soon as the program imports torch, under a private name: the program may have a
-package called ``golden`` of its own. A sitecustomize module further down the path still runs.
+It puts simulated devices in place and loads the observer as soon as the program imports torch, under a
+private name: the program may have a package called ``golden`` of its own. A sitecustomize module further down
+the path still runs.
 """
 
 import importlib.machinery
@@ -14,29 +15,21 @@ from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).resolve().parent
-_PRIVATE = "_golden_observer"
+_PRIVATE = "_golden"
 
 
 def _load(module: str) -> Any:
-    tool = _HERE.parent.parent
-    for name, folder in (
-        (_PRIVATE, tool),
-        (f"{_PRIVATE}.trace", tool / "trace"),
-        (f"{_PRIVATE}.reach", tool / "reach"),
-        (f"{_PRIVATE}.record", tool / "record"),
-    ):
+    for folder in ("", "trace", "reach", "record", "simulated"):
+        name = f"{_PRIVATE}.{folder}".rstrip(".")
         if name not in sys.modules:
             package = types.ModuleType(name)
-            package.__path__ = [str(folder)]
+            package.__path__ = [str(_HERE.parent / folder)]
             sys.modules[name] = package
     return importlib.import_module(f"{_PRIVATE}.{module}")
 
 
 class _AfterTorch:
     """Finds torch as everybody does, and calls back when its import is complete."""
-
-    def __init__(self, spec: dict[str, Any]) -> None:
-        self._spec = spec
 
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
@@ -51,7 +44,10 @@ class _AfterTorch:
 
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
-            _load("record.start").start(self._spec)
+            if _devices:
+                _load("simulated.start").start(json.loads(_devices))
+            if _spec:
+                _load("record.start").start(_spec)
 
         found.loader.exec_module = exec_module  # type: ignore[method-assign]
         return found
@@ -64,16 +60,18 @@ def _chain() -> None:
         found.loader.exec_module(importlib.util.module_from_spec(found))
 
 
-if "GOLDEN_OBSERVE" in os.environ:
+_devices = os.environ.get("GOLDEN_SIMULATED")
+_spec = json.loads(os.environ.get("GOLDEN_OBSERVE", "{}"))
+if _spec:
     import random
 
-    _spec = json.loads(os.environ["GOLDEN_OBSERVE"])
     random.seed(_spec["seed"])
     _load("record.entropy").start(_spec["seed"])
     _load("record.ending").start(_spec["out"])
     if _spec.get("observe"):
         _load("record.writes").start(_spec["out"])
-    sys.meta_path.insert(0, _AfterTorch(_spec))
     if _spec.get("reach") is not None:
         _load("reach.tracer").start(_spec["reach"])
+if _devices or _spec:
+    sys.meta_path.insert(0, _AfterTorch())
 _chain()
