@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from . import internals, moves
+from . import constructors, internals, moves
 from .memory import MEMORY
-from .moves import DEVICES, device_index
+from .moves import DEVICES, DTYPES, LEGACY, device_index
 from .streams import CURRENT, Event, Stream, backward, current, default, host_waits, set_current
 from .syncs import SYNCS
-from .tensor import SimulatedTensor, adopted, ambient
+from .tensor import SimulatedTensor, observed
 
 NAME = "simulated GPU"
 _TOTAL = 16 << 30
@@ -34,27 +34,17 @@ def _device(device: Any) -> Iterator[None]:
 _HostGenerator: Any = torch.Generator
 
 
-class _Generators(type(_HostGenerator)):  # type: ignore[misc]
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, _HostGenerator)
+class _Generator(_HostGenerator):  # type: ignore[misc]
+    """A generator of random numbers, which may say ``cuda:0``."""
 
-    def __call__(cls, device: Any = "cpu") -> Any:
-        index = device_index(device)
-        if index is None:
-            return _HostGenerator(device)
-        made: Any = super().__call__()
-        made.simulated_index = index
+    def __new__(cls, device: Any = "cpu") -> Any:
+        made = super().__new__(cls)
+        made.index = device_index(device)
         return made
-
-
-class _Generator(_HostGenerator, metaclass=_Generators):  # type: ignore[misc]
-    """A generator of random numbers that says ``cuda:0``."""
-
-    simulated_index: int
 
     @property
     def device(self) -> torch.device:
-        return torch.device("cuda", self.simulated_index)
+        return torch.device("cpu") if self.index is None else torch.device("cuda", self.index)
 
 
 def synchronize(device: Any = None) -> None:
@@ -85,7 +75,7 @@ def _reset_peak(device: Any = None) -> None:
 
 def _legacy_tensor(name: str) -> Any:
     """``torch.cuda.FloatTensor`` and the like."""
-    dtype = moves._DTYPES[name]
+    dtype = DTYPES[name]
 
     class _Meta(type):
         def __instancecheck__(cls, value: Any) -> bool:
@@ -112,9 +102,9 @@ def _set_device(device: Any) -> None:
 
 def _set_default_tensor_type(kind: Any) -> None:
     name = getattr(kind, "simulated_name", kind)
-    legacy = moves._LEGACY.fullmatch(name) if isinstance(name, str) else None
+    legacy = LEGACY.fullmatch(name) if isinstance(name, str) else None
     if legacy:
-        torch.set_default_dtype(moves._DTYPES[legacy[1]])
+        torch.set_default_dtype(DTYPES[legacy[1]])
         torch.set_default_device("cuda")
     else:
         torch.set_default_device("cpu")
@@ -124,15 +114,14 @@ def _set_default_tensor_type(kind: Any) -> None:
 _tensor_type: Any = torch.set_default_tensor_type
 
 
-@contextlib.contextmanager
-def _backward(roots: Any) -> Iterator[None]:
+def _backward(engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run a backward pass, each operation on the stream of its forward operation."""
     tensors = roots if isinstance(roots, (tuple, list)) else (roots,)
     index = next((tensor.number for tensor in tensors if isinstance(tensor, SimulatedTensor)), None)
     if index is None:
-        yield
-        return
-    with ambient(index), backward(index):
-        yield
+        return engine(roots, *args, **kwargs)
+    with backward(index):
+        return observed(engine, (roots, *args), kwargs)
 
 
 def _random_state(device: Any = "cuda") -> torch.Tensor:
@@ -145,10 +134,6 @@ _PROPERTIES = {
     "major": 9,
     "minor": 0,
     "multi_processor_count": 1,
-    "is_integrated": 0,
-    "is_multi_gpu_board": 0,
-    "warp_size": 32,
-    "gcnArchName": "",
 }
 # Functions of `torch.cuda` that do nothing here.
 _IDLE = (
@@ -252,7 +237,7 @@ def install(devices: int) -> None:
         for module in (names.random, names.memory, names.streams):
             if hasattr(module, name):
                 setattr(module, name, value)
-    for name in moves._DTYPES:
+    for name in DTYPES:
         setattr(names, f"{name}Tensor", _legacy_tensor(name))
     ours["current_accelerator"] = _always(torch.device("cuda"))
     accelerator = getattr(torch, "accelerator", None)
@@ -263,9 +248,10 @@ def install(devices: int) -> None:
     whole.set_default_tensor_type = _set_default_tensor_type
     # A build for CUDA would have cuDNN lay out the weights of an LSTM.
     torch.backends.cudnn.is_acceptable = lambda tensor: False
-    moves.install(internals.constructors())
+    moves.install()
+    constructors.install()
     whole.Generator = whole._C.Generator = _Generator
-    internals.around_backward(_backward, adopted)
+    internals.around_backward(_backward)
     _no_nccl()
 
 

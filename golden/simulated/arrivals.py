@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from types import MethodWrapperType
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_map_only
 
 from . import internals
+from .operations import ASKING
 from .streams import ARRIVALS, Stream, done
 from .syncs import Place, place, title
 
 _Tensor: Any = torch.Tensor
-_COPY: Any = torch.Tensor.copy_
 
 
 def pinned(tensor: torch.Tensor) -> bool:
@@ -27,16 +28,16 @@ def mark_pinned(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def poison(target: torch.Tensor, stream: Stream, seq: int) -> None:
-    """Hide what was copied until the host has waited for it."""
+def poison(target: torch.Tensor, stream: Stream) -> None:
+    """Hide what the last operation of a stream copied until the host has waited for it."""
+    target, seq = target.detach(), stream.seq
     values = target.clone()
     target.fill_(float("nan"))
 
     def arrival() -> bool:
-        if not done(stream, seq):
-            return False
-        _COPY(target, values)
-        return True
+        if done(stream, seq):
+            target.copy_(values)
+        return done(stream, seq)
 
     ARRIVALS.append(arrival)
 
@@ -44,47 +45,42 @@ def poison(target: torch.Tensor, stream: Stream, seq: int) -> None:
 class HostCopy(_Tensor):  # type: ignore[misc]
     """A tensor of the host that a ``non_blocking`` copy fills; an error to read before the host waits."""
 
-    on_host: torch.Tensor
     queued: tuple[Stream, int, Place]
+    # Torch's own, which is asked as a function; the simulation replaces it in other tensors.
+    data = _Tensor.data
 
-    @staticmethod
-    def __new__(cls, inner: torch.Tensor, queued: tuple[Stream, int, Place]) -> HostCopy:
-        made: HostCopy = internals.make_wrapper(cls, inner)
-        made.on_host, made.queued = inner, queued
-        return made
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if type(func) is MethodWrapperType or func.__name__ in _UNREAD:
+            with internals.Disabled():
+                found = func(*args, **kwargs or {})
+            return filling(found, args[0].queued) if type(found) is torch.Tensor else found
+        tree_map_only(HostCopy, HostCopy.arrived, (args, kwargs))
+        return func(*args, **kwargs or {})
 
     def arrived(self) -> torch.Tensor:
-        """The values that were copied; `RuntimeError` if the host has not waited for them."""
+        """The same tensor as one like others; `RuntimeError` if the host has not waited for its values."""
         stream, seq, where = self.queued
         if not done(stream, seq):
             raise RuntimeError(
                 f"read at {title(place())} before it has arrived: the copy to the host at {title(where)} is "
                 "non_blocking, and nothing has synchronized since; on a GPU the values would be arbitrary"
             )
-        return self.on_host
-
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func._schema.name == "aten::detach":
-            return HostCopy(func(args[0].on_host), args[0].queued)
-        args, kwargs = tree_map_only(HostCopy, HostCopy.arrived, (args, kwargs or {}))
-        return func(*args, **kwargs)
-
-    __torch_function__ = torch._C._disabled_torch_function_impl
+        del self.queued
+        plain: Any = self
+        plain.__class__ = torch.Tensor
+        return plain  # type: ignore[no-any-return]
 
     def is_pinned(self, device: Any = None) -> bool:
         return True
 
-    def data_ptr(self) -> int:
-        return self.on_host.data_ptr()
 
-    def __deepcopy__(self, memo: Any) -> torch.Tensor:
-        return self.arrived().clone()
+# What is asked of a tensor without a look at its values.
+_UNREAD = ASKING | {"detach", "data_ptr", "requires_grad_"}
 
 
-def _of_arrived(name: str) -> Any:
-    return lambda self, *args, **kwargs: getattr(self.arrived(), name)(*args, **kwargs)
-
-
-for _name in ("numpy", "__array__", "tolist", "__repr__", "untyped_storage", "__reduce_ex__"):
-    setattr(HostCopy, _name, _of_arrived(_name))
+def filling(tensor: torch.Tensor, queued: tuple[Stream, int, Place]) -> HostCopy:
+    """Have a tensor of the host be one that a copy fills."""
+    made: Any = tensor
+    made.__class__, made.queued = HostCopy, queued
+    return made  # type: ignore[no-any-return]

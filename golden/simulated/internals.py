@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,6 @@ from typing import Any
 import torch
 
 _C: Any = torch._C
-_CPU = torch.device("cpu")
-_MAKE: Any = torch.Tensor._make_wrapper_subclass
 Disabled: Any = _C.DisableTorchFunctionSubclass
 push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
 
@@ -19,19 +17,6 @@ push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
 def pop_mode() -> None:
     """Take the last mode off the stack."""
     _C._pop_torch_dispatch_stack(None)
-
-
-def make_wrapper(cls: type[torch.Tensor], inner: torch.Tensor) -> Any:
-    """A tensor of class ``cls`` with the form of ``inner`` and no memory of its own.
-
-    For C++ it is on the CPU: autograd needs a device guard for anything else.
-    """
-    form = {"dtype": inner.dtype, "device": _CPU}
-    if inner.layout is torch.strided:
-        form["strides"], form["storage_offset"] = inner.stride(), inner.storage_offset()
-    else:
-        form["layout"] = inner.layout
-    return _MAKE(cls, inner.shape, **form)
 
 
 def overloads(packet: Any) -> list[Any]:
@@ -106,18 +91,11 @@ def backward_node() -> int | None:
     return None if node is None else int(node._sequence_nr())
 
 
-def around_backward(
-    guard: Callable[[Any], contextlib.AbstractContextManager[None]], adopted: Callable[[Any], Any]
-) -> None:
-    """Have every backward pass run inside of ``guard(roots)``, and pass its result through ``adopted``."""
+def around_backward(through: Callable[..., Any]) -> None:
+    """Have every backward pass run by ``through``, which is given torch's function and its arguments."""
     import torch.autograd.graph as graph
 
-    original: Any = graph._engine_run_backward
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with guard(args[0]):
-            return adopted(original(*args, **kwargs))
-
+    run = functools.partial(through, graph._engine_run_backward)
     modules: tuple[Any, ...] = (graph, torch.autograd)
     for module in modules:
         module._engine_run_backward = run

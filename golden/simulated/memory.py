@@ -26,9 +26,10 @@ class Memory:
         """Count a new storage."""
         self.live += size
         self.by_place[where] += size
-        self.peak_since = max(self.peak_since, self.live)
-        if self.live > self.peak:
-            self.peak, self.peak_step, self._rising = self.live, SYNCS.steps, True
+        if self.live > self.peak_since:
+            self.peak_since = self.live
+            if self.live > self.peak:
+                self.peak, self.peak_step, self._rising = self.live, SYNCS.steps, True
 
     def remove(self, size: int, where: Place) -> None:
         """Count a storage that is freed; who held the peak is looked at just before the first."""

@@ -35,10 +35,11 @@ class Operation:
 
     Attributes:
         run: computes it, without a call in between.
+        shares: whether its result always has the memory of its first argument.
         written: the arguments that it writes to.
     """
 
-    __slots__ = ("makes", "mixes", "name", "run", "view", "wait", "written")
+    __slots__ = ("makes", "mixes", "name", "run", "shares", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
@@ -51,6 +52,7 @@ class Operation:
         )
         aliases = any(r.alias_info for r in schema.returns)
         self.view = (aliases and not self.written) or self.name in _SHARING
+        self.shares = self.view and not internals.is_composite(func)
         takes = any("Tensor" in str(a.type) for a in schema.arguments)
         self.makes = not takes and any("Tensor" in str(r.type) for r in schema.returns)
         self.mixes = self.name in _MIXING or self.name.startswith(("_fused_", "_foreach_"))

@@ -54,6 +54,7 @@ class Stream(_Awaited):
         self.number, self.priority = Stream._numbers, priority
         index = device if device is None or isinstance(device, int) else torch.device(device).index
         self.index = CURRENT.device if index is None else index
+        self.device, self.memory = torch.device("cuda", self.index), MEMORY[self.index]
         self.clock: Clock = dict(HOST)
         self.seq = 0
         # Memory that was given back while other streams might still use it.
@@ -62,10 +63,6 @@ class Stream(_Awaited):
         Stream.all.add(self)
         if self.number > 1:
             RACES.several = True
-
-    @property
-    def device(self) -> torch.device:
-        return torch.device("cuda", self.index)
 
     @property
     def name(self) -> str:
@@ -123,23 +120,28 @@ class Event(_Awaited):
 
 
 class State:
-    """Accesses and size of one storage of a device: shared by all tensors that are views of it."""
+    """Accesses and size of one storage of a device: shared by all tensors that are views of it.
 
-    __slots__ = ("index", "place", "reads", "recorded", "size", "stream", "write")
+    Attributes:
+        made: the operation that made it; its stream is the one that the memory belongs to.
+        recorded: the numbers of the streams of ``record_stream``.
+    """
 
-    def __init__(self, index: int, size: int, where: Place) -> None:
-        self.index, self.place = index, where
-        self.size = -(-size // BLOCK) * BLOCK if size else 0
-        self.stream = current(index) if RACES.several else DEFAULTS[index]
-        self.write: Use | None = None
+    __slots__ = ("made", "reads", "recorded", "size", "write")
+
+    def __init__(self, size: int, made: Use) -> None:
+        self.size = -(-size // BLOCK) * BLOCK
+        self.made = self.write = made
         self.reads: dict[int, Use] | None = None
         self.recorded: set[int] | None = None
-        MEMORY[index].add(self.size, where)
-        if RACES.several and self.stream.freed:
+        stream = made[0]
+        stream.memory.add(self.size, made[2])
+        if stream.freed:
             RACES.given(self)
 
     def __del__(self) -> None:
-        MEMORY[self.index].remove(self.size, self.place)
+        stream, _, where = self.made
+        stream.memory.remove(self.size, where)
         if RACES.several:
             RACES.free(self)
 
@@ -165,7 +167,7 @@ class Races:
     def access(self, state: State, stream: Stream, writes: bool, where: Place) -> None:
         """Note that an operation that was just queued on a stream reads or writes a storage."""
         clock, write = stream.clock, state.write
-        if write is not None and write[0] is not stream and clock.get(write[0].number, 0) < write[1]:
+        if write[0] is not stream and clock.get(write[0].number, 0) < write[1]:
             self._race("write" if writes else "read", where, stream, "write", write)
         if not writes:
             if state.reads is None:
@@ -186,19 +188,15 @@ class Races:
 
     def free(self, state: State) -> None:
         """Remember memory that is given back while another stream may still use it."""
-        uses = [use for use in (state.write, *(state.reads or {}).values()) if use is not None]
-        stream = state.stream
-        late = [
-            use
-            for use in uses
-            if use[0] is not stream and use[0].number not in (state.recorded or ()) and _pending(stream, use)
-        ]
+        stream, known = state.made[0], state.recorded or ()
+        uses = [use for use in (state.write, *(state.reads or {}).values()) if use[0] is not stream]
+        late = [use for use in uses if use[0].number not in known and _pending(stream, use)]
         if late:
             stream.freed.append((state.size, late))
 
     def given(self, state: State) -> None:
         """Look whether a new storage may get memory that another stream still uses."""
-        stream = state.stream
+        stream, _, where = state.made
         left = []
         for size, uses in stream.freed:
             late = [use for use in uses if _pending(stream, use)]
@@ -207,7 +205,7 @@ class Races:
                     f"memory made for {stream.name} is given to another tensor while {late[0][0].name} may "
                     "still use it: `record_stream` is missing"
                 )
-                self._note(said, state.place, late[0])
+                self._note(said, where, late[0])
             elif late:
                 left.append((size, late))
         stream.freed = left

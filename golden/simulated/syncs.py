@@ -57,11 +57,12 @@ def _kind_of(file: str) -> int:
 
 def place() -> Place:
     """The instruction of the program that is being executed, outside of torch and the standard library."""
-    # The two functions before are the simulation's own.
+    kind_of = _kinds.get
+    # The function before is the simulation's own.
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
-        kind = _kinds.get(id(code))
+        kind = kind_of(id(code))
         if kind is None:
             kind = _kind(code)
         if kind == _PROGRAM:

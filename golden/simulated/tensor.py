@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import MethodWrapperType
 from typing import Any
 
@@ -12,10 +14,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
-from .arrivals import HostCopy, pinned
+from .arrivals import HostCopy, pinned, poison
 from .operations import ASKING, Operation, argument, from_host, single, times
 from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
-from .syncs import SYNCS, place
+from .syncs import SYNCS, Place, place
 
 _Tensor: Any = torch.Tensor
 _DispatchMode: Any = TorchDispatchMode
@@ -23,21 +25,26 @@ _CPU = torch.device("cpu")
 # How the program asked for a number.
 _ASKED = {"__bool__": "truth", "__float__": "item", "__int__": "item", "__index__": "index", "item": "item"}
 _PLAIN = frozenset({int, float, bool, type(None), torch.dtype, torch.layout, torch.memory_format, str})
+_OF_HOST = (torch.Tensor, torch.nn.Parameter)
 _operations: dict[int, Operation] = {}
-# Functions of torch that are one operation each, and None for the others.
-_singles: dict[Any, Any] = {}
+# How each function of torch is called.
+_calls: dict[Any, Callable[[Any, Any, Any], Any]] = {}
+# Functions of torch that a device has its own for.
+OWN: dict[Any, Any] = {}
 
 
-class _Ambient(threading.local):
-    """The call of torch with a tensor of a device among its arguments that this thread is in."""
+class _Observed(threading.local):
+    """The call of torch that this thread is in and whose operations are observed.
 
-    def __init__(self) -> None:
-        self.depth = 0
-        self.index = 0
-        self.call: tuple[Any, Any, Any] | None = None
+    Attributes:
+        place: where the program is, for the operations that C++ makes of the innermost such call.
+    """
+
+    call: tuple[Any, Any, Any] | None = None
+    place: Place | None = None
 
 
-AMBIENT = _Ambient()
+_OBSERVED = _Observed()
 
 
 class SimulatedTensor(_Tensor):  # type: ignore[misc]
@@ -45,43 +52,23 @@ class SimulatedTensor(_Tensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if type(func) is MethodWrapperType or getattr(func, "__name__", "") in ASKING:
-            return adopted(plain_call(func, *args, **kwargs or {}))
-        ambient, outer = AMBIENT, AMBIENT.call
-        if ambient.depth:
-            ambient.call = outer or (func, args, kwargs)
-            with internals.Disabled():
-                return adopted(func(*args, **kwargs or {}))
-        if not RACES.several:
-            operation = _singles.get(func, func)
-            if operation is func:
-                operation = _singles[func] = single(func)
-            if operation is not None and _is_simple(args) and (not kwargs or _is_simple(kwargs.values())):
-                return _single_call(operation, func, args, kwargs or {})
-        ambient.call = (func, args, kwargs)
-        internals.push_mode(MODE)
-        ambient.depth = 1
-        try:
-            with internals.Disabled():
-                return adopted(func(*args, **kwargs or {}))
-        finally:
-            ambient.depth = 0
-            ambient.call = outer
-            internals.pop_mode()
+        call = _calls.get(func)
+        if call is None:
+            call = _calls[func] = _call_of(func)
+        return call(func, args, kwargs or {})
 
     @property
     def state(self) -> State:
-        found = state_of(self)
-        assert found is not None
-        return found
+        with internals.Disabled():
+            return storage_of(self).state  # type: ignore[no-any-return]
 
     @property
     def number(self) -> int:
-        return self.state.index
+        return self.state.made[0].index
 
     @property
     def device(self) -> torch.device:
-        return torch.device("cuda", self.number)
+        return self.state.made[0].device
 
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
@@ -122,6 +109,16 @@ def adopted(value: Any) -> Any:
     return value
 
 
+def _of_class(made: Any) -> Any:
+    """What has the memory of a device, with the class."""
+    if type(made) is torch.Tensor:
+        made.__class__ = SimulatedTensor
+    elif isinstance(made, list):
+        for item in made:
+            _of_class(item)
+    return made
+
+
 def on_host(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the CPU with the memory of one of a device."""
     with apart(), internals.Disabled():
@@ -137,40 +134,53 @@ class _Mode(_DispatchMode):  # type: ignore[misc]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with internals.Disabled():
-            return dispatch(func, args, kwargs or {})
+        # By identity, since torch computes their hashes in Python; torch keeps them.
+        operation = _operations.get(id(func))
+        if operation is None:
+            operation = _operations[id(func)] = Operation(func)
+        if operation.shares and type(args[0]) is SimulatedTensor and not RACES.several:
+            return _of_class(operation.run(*args, **kwargs or {}))
+        if sys._getframe(1).f_code is not _OF_CALL:
+            where = place()
+        elif _OBSERVED.place is None:
+            where = _OBSERVED.place = place()
+        else:
+            where = _OBSERVED.place
+        return dispatch(operation, func, args, kwargs or {}, where)
 
 
 MODE = _Mode()
 
 
-@contextlib.contextmanager
-def ambient(index: int = 0) -> Iterator[None]:
-    """Have everything that torch makes meanwhile be on a device: a backward pass."""
-    if AMBIENT.depth:
-        yield
-        return
-    internals.push_mode(MODE)
-    AMBIENT.depth, before = 1, AMBIENT.index
-    AMBIENT.index = index
+def observed(func: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function of torch with each of its operations seen; what it makes is on the device."""
+    observed, outer, before = _OBSERVED, _OBSERVED.call, _OBSERVED.place
+    observed.call, observed.place = outer or (func, args, kwargs), None
+    if outer is None:
+        internals.push_mode(MODE)
     try:
-        yield
+        with internals.Disabled():
+            return adopted(func(*args, **kwargs))
     finally:
-        AMBIENT.depth, AMBIENT.index = 0, before
-        internals.pop_mode()
+        observed.call, observed.place = outer, before
+        if outer is None:
+            internals.pop_mode()
+
+
+_OF_CALL = observed.__code__
 
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
     """Have what is made meanwhile be where it is asked for."""
-    depth, AMBIENT.depth = AMBIENT.depth, 0
-    if depth:
+    outer, _OBSERVED.call = _OBSERVED.call, None
+    if outer:
         internals.pop_mode()
     try:
         yield
     finally:
-        AMBIENT.depth = depth
-        if depth:
+        _OBSERVED.call = outer
+        if outer:
             internals.push_mode(MODE)
 
 
@@ -178,6 +188,38 @@ def plain_call(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of torch on tensors as its C++ sees them."""
     with internals.Disabled():
         return function(*args, **kwargs)
+
+
+def _call_of(func: Any) -> Callable[[Any, Any, Any], Any]:
+    """How a function of torch is called with tensors of a device among its arguments."""
+    if own := OWN.get(func):
+        return lambda func, args, kwargs: own(*args, **kwargs)
+    if type(func) is MethodWrapperType or getattr(func, "__name__", "") in ASKING:
+        return _asked
+    operation = single(func)
+    return observed if operation is None else functools.partial(_single_call, operation)
+
+
+def _asked(func: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function of torch that computes nothing."""
+    with internals.Disabled():
+        found = func(*args, **kwargs)
+        return adopted(found) if type(found) is torch.Tensor else found
+
+
+def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that is one operation; with one stream only, `dispatch` without the way there."""
+    if RACES.several or not _is_simple(args) or (kwargs and not _is_simple(kwargs.values())):
+        return observed(func, args, kwargs)
+    with internals.Disabled():
+        out = func(*args, **kwargs)
+        if operation.shares:
+            return _of_class(out)
+        stream, where = of_operation(0), place()
+        stream.seq += 1
+        if operation.written:
+            _note_accesses(operation, (), args, kwargs, stream, where)
+        return written_by(stream, out, where)
 
 
 def _is_simple(values: Iterable[Any]) -> bool:
@@ -191,43 +233,28 @@ def _is_simple(values: Iterable[Any]) -> bool:
     return True
 
 
-def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function that is one operation, with one stream only: `dispatch` without the way there."""
-    with internals.Disabled():
-        out = func(*args, **kwargs)
-        stream = of_operation(0)
-        stream.seq += 1
-        if operation.written:
-            _note_accesses(operation, [], args, kwargs, stream)
-        return written_by(stream, out, 0)
-
-
-def written_by(stream: Stream, made: Any, index: int) -> Any:
+def written_by(stream: Stream, made: Any, where: Place) -> Any:
     """A result, with a state for each new storage: the last operation of a stream wrote it."""
     if isinstance(made, torch.Tensor):
         storage = storage_of(made)
         if not hasattr(storage, "state"):
-            where = place()
-            storage.state = state = State(index, _size(made, storage), where)
-            state.write = (stream, stream.seq, where)
+            size = storage.nbytes()
+            if made.layout is torch.sparse_coo:
+                size += made._indices().untyped_storage().nbytes()
+            storage.state = State(size, (stream, stream.seq, where))
         if type(made) is torch.Tensor:
             made.__class__ = SimulatedTensor
     elif isinstance(made, (list, tuple)):
         for item in made:
-            written_by(stream, item, index)
+            written_by(stream, item, where)
     return made
-
-
-def _size(tensor: torch.Tensor, storage: Any) -> int:
-    indices = tensor._indices().untyped_storage().nbytes() if tensor.layout is torch.sparse_coo else 0
-    return int(storage.nbytes()) + indices
 
 
 def fresh(made: torch.Tensor, index: int) -> Any:
     """A new tensor of a device, written by the current stream."""
     stream = of_operation(index)
     queue(stream)
-    return written_by(stream, made, index)
+    return written_by(stream, made, place())
 
 
 def read_by_host(tensor: SimulatedTensor, kind: str) -> torch.Tensor:
@@ -260,7 +287,8 @@ data = property(lambda self: adopted(plain_call(_DATA.__get__, self)), set_data)
 
 def _of_call() -> Iterator[Any]:
     """Give the arguments of the function of torch that the program called, and what is in them."""
-    waiting = [*AMBIENT.call[1], *(AMBIENT.call[2] or {}).values()] if AMBIENT.call else []
+    _, args, kwargs = _OBSERVED.call or (None, (), {})
+    waiting = [*args, *kwargs.values()]
     while waiting:
         value = waiting.pop(0)
         if isinstance(value, (tuple, list)):
@@ -284,12 +312,9 @@ def _memory(tensor: torch.Tensor) -> int | None:
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else None
 
 
-_OF_HOST = (torch.Tensor, torch.nn.Parameter)
-
-
 def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], stream: Stream) -> None:
     assert operation.wait is not None
-    kind, asked = operation.wait["kind"], getattr((AMBIENT.call or (None,))[0], "__name__", "")
+    kind, asked = operation.wait["kind"], getattr((_OBSERVED.call or (None,))[0], "__name__", "")
     if asked == "one_hot":
         # Only its CPU kernel checks the classes.
         return
@@ -314,18 +339,17 @@ def _sort(values: Iterable[Any], tensors: list[SimulatedTensor], of_host: list[t
         elif isinstance(value, torch.Tensor):
             if isinstance(adopted(value), SimulatedTensor):
                 tensors.append(value)  # type: ignore[arg-type]
-            elif not isinstance(value, HostCopy) and value.dim():
-                of_host.append(value)
+            else:
+                if isinstance(value, HostCopy):
+                    value.arrived()
+                if value.dim():
+                    of_host.append(value)
         elif isinstance(value, (list, tuple)):
             _sort(value, tensors, of_host)
 
 
-def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any], where: Place) -> Any:
     """Compute one operation on the CPU, and note what it would mean on a device."""
-    # By identity, since torch computes their hashes in Python; torch keeps them.
-    operation = _operations.get(id(func))
-    if operation is None:
-        operation = _operations[id(func)] = Operation(func)
     tensors: list[SimulatedTensor] = []
     of_host: list[torch.Tensor] = []
     _sort(args, tensors, of_host)
@@ -333,18 +357,16 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _sort(kwargs.values(), tensors, of_host)
     if not tensors:
         out = operation.run(*args, **kwargs)
-        if operation.makes and AMBIENT.depth:
-            # What torch's own code makes is on the device of the arguments that it was given.
-            of_call = (value.number for value in _of_call() if isinstance(value, SimulatedTensor))
-            return fresh(out, next(of_call, AMBIENT.index))
-        return out
+        # What torch's own code makes is on the device of the arguments that it was given.
+        given = (value.number for value in _of_call() if isinstance(value, SimulatedTensor))
+        return fresh(out, next(given, 0)) if operation.makes else out
     index = tensors[0].number if RACES.several else 0
     stream = of_operation(index)
     if RACES.several:
         merge(stream.clock, HOST)
     stream.seq += 1
     if operation.name == "copy_":
-        return _copy(operation, args, kwargs)
+        return _copy(operation, args, kwargs, where)
     if of_host or RACES.several:
         _check_devices(operation, func, index, tensors, of_host)
     if operation.wait is not None:
@@ -355,12 +377,12 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kwargs |= {"pin_memory": False} if kwargs.get("pin_memory") else {}
     out = operation.run(*args, **kwargs)
     if operation.written or RACES.several:
-        _note_accesses(operation, tensors, args, kwargs, stream)
+        _note_accesses(operation, tensors, args, kwargs, stream, where)
     if operation.name == "_pack_padded_sequence":
         # The sizes of the batches stay on the host.
-        written_by(stream, out[0], index)
+        written_by(stream, out[0], where)
         return out
-    return written_by(stream, out, index)
+    return written_by(stream, out, where)
 
 
 def _check_devices(
@@ -376,26 +398,29 @@ def _check_devices(
 
 
 def _note_accesses(
-    operation: Operation, tensors: list[SimulatedTensor], args: Any, kwargs: Any, stream: Stream
+    operation: Operation,
+    tensors: Iterable[SimulatedTensor],
+    args: Any,
+    kwargs: Any,
+    stream: Stream,
+    where: Place,
 ) -> None:
-    where, written = place(), set()
-    use = (stream, stream.seq, where)
+    written = set()
     for which in operation.written:
         value = argument(args, kwargs, which)
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, SimulatedTensor):
-                state = item.state
-                written.add(id(state))
-                if not RACES.several:
-                    state.write = use
+                written.add(item.state)
+    for state in written:
+        RACES.access(state, stream, True, where)
     if RACES.several and not operation.view:
-        for state in {id(state): state for state in (tensor.state for tensor in tensors)}.values():
-            RACES.access(state, stream, id(state) in written, where)
+        for state in {tensor.state for tensor in tensors} - written:
+            RACES.access(state, stream, False, where)
 
 
-def _copy(operation: Operation, args: Any, kwargs: Any) -> Any:
+def _copy(operation: Operation, args: Any, kwargs: Any, where: Place) -> Any:
     """``target.copy_(source)``, between host and device as well."""
-    target, source, where = args[0], args[1], place()
+    target, source = args[0], args[1]
     waits = not (kwargs.get("non_blocking") or (len(args) > 2 and args[2]))
     of_target = of_operation(target.number) if isinstance(target, SimulatedTensor) else None
     of_source = of_operation(source.number) if isinstance(source, SimulatedTensor) else None
@@ -411,8 +436,11 @@ def _copy(operation: Operation, args: Any, kwargs: Any) -> Any:
             SYNCS.note("copy to the device")
             host_waits(of_target.known())
     operation.run(*args, **kwargs)
-    # Without pinned memory there is nowhere to copy to in the background.
-    if of_source is not None and of_target is None and source.numel() and (waits or not pinned(target)):
-        SYNCS.note("copy to the host")
-        host_waits(of_source.known())
+    if of_source is not None and of_target is None and source.numel():
+        # Without pinned memory there is nowhere to copy to in the background.
+        if waits or not pinned(target):
+            SYNCS.note("copy to the host")
+            host_waits(of_source.known())
+        elif target.is_floating_point():
+            poison(target, of_source)
     return target

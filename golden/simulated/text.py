@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from esper_harness.report.plain import columns, many
 from golden.simulated.result import Change, Compared, Race, Result, Sync, grown
 
 NOT_SIMULATED = (
@@ -22,18 +23,19 @@ _MIB = 1 << 20
 def render(result: Result) -> str:
     """The table of syncs, the dearest first; races; peak memory; and what a simulation can't show."""
     places = len({sync.place for sync in result.syncs})
-    where = f"at {_many(places, 'line')} in {_many(result.steps, 'step')}"
-    lines = [f"{_many(result.total, 'sync')} {where}", ""]
+    where = f"at {many(places, 'line')} in {many(result.steps, 'step')}"
+    lines = [f"{many(result.total, 'sync')} {where}", ""]
     shown = result.syncs[:_MOST]
-    rows = [("times", "how often", "kind", "line", "function")]
-    rows += [
-        (str(sync.count), often(sync, result.steps), sync.kind, sync.place, _function(sync)) for sync in shown
-    ]
-    lines += _columns(rows) if shown else []
+    wide = max([len("times"), *(len(str(sync.count)) for sync in shown)])
+    rows = [("times".rjust(wide), "how often", "kind", "line", "function")]
+    for sync in shown:
+        times = str(sync.count).rjust(wide)
+        rows.append((times, often(sync, result.steps), sync.kind, sync.place, _function(sync)))
+    lines += columns(rows) if shown else []
     left = result.syncs[len(shown) :]
     if left:
-        times = sum(sync.count for sync in left)
-        lines.append(f"and {_many(len(left), 'row')} more, {_many(times, 'sync')} (-o FILE has them)")
+        total = sum(sync.count for sync in left)
+        lines.append(f"and {many(len(left), 'row')} more, {many(total, 'sync')} (-o FILE has them)")
     lines += ["", *_races(result), "", *_peaks(result), "", NOT_SIMULATED]
     return "\n".join(line for line, before in zip(lines, ["x", *lines], strict=False) if line or before)
 
@@ -42,13 +44,13 @@ def render_changes(found: Compared, *, names: tuple[str, str]) -> str:
     """Tell what a change did to syncs, races and peak memory."""
     base, head = found.base, found.head
     sides = zip(names, (base, head), strict=True)
-    lines = [f"{name}: {_many(side.total, 'sync')} in {_many(side.steps, 'step')}" for name, side in sides]
+    lines = [f"{name}: {many(side.total, 'sync')} in {many(side.steps, 'step')}" for name, side in sides]
     rows = [("", "times", "difference", "kind", "line", "function")]
     for change in found.changes:
         old, new, now = change.old, change.new, change.sync
         word = "new" if not old else "gone" if not new else "more" if new > old else "fewer"
         rows.append((word, f"{old} -> {new}", _difference(change, head), now.kind, now.place, _function(now)))
-    lines += ["", *(_columns(rows) if found.changes else ["the same syncs"])]
+    lines += ["", *(columns(rows) if found.changes else ["the same syncs"])]
     lines += ["", f"races: {base.raced} -> {head.raced}", *_race_lines(head)]
     for peak in head.peaks:
         before = next((other.bytes for other in base.peaks if other.device == peak.device), 0)
@@ -101,7 +103,7 @@ def _function(sync: Sync) -> str:
 def _races(result: Result) -> list[str]:
     if not result.races:
         return ["no race between streams"]
-    return [f"{_many(result.raced, 'race')} between streams", *_race_lines(result)]
+    return [f"{many(result.raced, 'race')} between streams", *_race_lines(result)]
 
 
 def _race_lines(result: Result) -> Iterator[str]:
@@ -112,14 +114,14 @@ def _race_lines(result: Result) -> Iterator[str]:
 
 
 def _race(race: Race) -> str:
-    return f"{race.what} ({race.other}), {_many(race.count, 'time')}"
+    return f"{race.what} ({race.other}), {many(race.count, 'time')}"
 
 
 def _peaks(result: Result) -> list[str]:
     found = []
     for peak in result.peaks:
         found.append(
-            f"peak memory of {peak.device}: {_mib(peak.bytes)}, after {_many(peak.step, 'step')}, made by"
+            f"peak memory of {peak.device}: {_mib(peak.bytes)}, after {many(peak.step, 'step')}, made by"
         )
         found += [f"  {_mib(held.bytes):>10}  {held.place}" for held in peak.held[:_LINES]]
     return found
@@ -127,22 +129,6 @@ def _peaks(result: Result) -> list[str]:
 
 def _mib(size: int) -> str:
     return f"{size / _MIB:.1f} MiB"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    numbers = {0} if rows[0][0] else set()
-    return [
-        "  ".join(
-            cell.rjust(width) if i in numbers else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def as_table(result: Result) -> dict[str, Any]:

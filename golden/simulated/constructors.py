@@ -1,0 +1,99 @@
+"""Functions that make tensors, on a simulated device where one is asked for."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from . import internals
+from .arrivals import HostCopy, mark_pinned
+from .moves import copied, device_index, number_of, to
+from .tensor import SimulatedTensor, apart, fresh, on_host
+
+# What comes from Python is made on the host, then copied.
+_COPYING = {"tensor", "as_tensor", "asarray"}
+
+
+def _constructor(name: str, original: Any) -> Any:
+    """A function such as ``torch.zeros``, on a simulated device where one is asked for."""
+    like = name.endswith("_like")
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else None
+        wanted = kwargs.get("device")
+        if wanted is None:
+            if like and isinstance(first, SimulatedTensor):
+                return original(*args, **kwargs)
+            wanted = internals.default_device()
+        index = device_index(wanted)
+        if isinstance(first, torch.Tensor) and name in ("as_tensor", "asarray"):
+            return original(*args, **kwargs) if wanted is None else to(first, wanted, kwargs.get("dtype"))
+        if args and name in _COPYING:
+            args = (_read(first, kwargs), *args[1:])
+        elif like and isinstance(first, SimulatedTensor):
+            args = (on_host(first), *args[1:])
+        _check_generator(kwargs.get("generator"), index)
+        pin = kwargs.pop("pin_memory", False)
+        if index is not None:
+            kwargs["device"] = "cpu"
+            if kwargs.get("out") is not None:
+                del kwargs["device"]
+                return original(*args, **kwargs)
+        needs = kwargs.pop("requires_grad", False)
+        with apart():
+            made = original(*args, **kwargs)
+        if index is not None:
+            made = copied(made, index) if name in _COPYING else fresh(made, index)
+        elif pin:
+            mark_pinned(made)
+        return made.requires_grad_(True) if needs else made
+
+    return make
+
+
+def _read(data: Any, kwargs: dict[str, Any]) -> Any:
+    """The data that ``torch.tensor`` is given, with tensors of a device in it as numbers: each is read."""
+    if isinstance(data, HostCopy):
+        return data.arrived()
+    if isinstance(data, SimulatedTensor):
+        if kwargs.get("dtype") is None:
+            kwargs["dtype"] = data.dtype
+        return data.tolist()
+    if isinstance(data, (list, tuple)) and any(isinstance(x, (list, tuple, torch.Tensor)) for x in data):
+        return [_read(item, kwargs) for item in data]
+    return data
+
+
+def _check_generator(generator: Any, index: int | None) -> None:
+    if generator is None:
+        return
+    theirs = generator.device.type
+    wanted = "cpu" if index is None else "cuda"
+    if theirs != wanted:
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{theirs}'")
+
+
+def _method(name: str, original: Any) -> Any:
+    """A method such as ``tensor.new_zeros``, on the device of the tensor or the one that is asked for."""
+    function = getattr(torch, name)
+
+    @functools.wraps(original)
+    def make(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if number_of(self) is None and device_index(kwargs.get("device")) is None:
+            return original(self, *args, **kwargs)
+        asked = {key: value for key, value in kwargs.items() if value is not None}
+        return function(*args, **{"dtype": self.dtype, "device": self.device, **asked})
+
+    return make
+
+
+def install() -> None:
+    """Put them in the place of torch's own."""
+    for name in internals.constructors():
+        setattr(torch, name, _constructor(name, getattr(torch, name)))
+    for name in ("zeros", "ones", "full", "empty", "tensor", "empty_strided"):
+        method = f"new_{name}"
+        setattr(torch.Tensor, method, _method(name, getattr(torch.Tensor, method)))
