@@ -82,7 +82,18 @@ class Living:
         self._unstable.seen.clear()
 
     def look(self, name: str, number: int | None, *, after: bool = False) -> None:
-        """Write what changed since the last look; ``number`` is the step before or ``after`` which it is."""
+        """Write what changed since the last look; ``number`` is the step before or ``after`` which it is.
+
+        Once that has failed, nothing: what a module does when it is looked at must not end the program.
+        """
+        if self.failed:
+            return
+        try:
+            self._write(self._changes(name, number, after))
+        except Exception as error:
+            self.failed = type(error).__name__
+
+    def _changes(self, name: str, number: int | None, after: bool) -> dict[str, Any]:
         roots: dict[str, dict[str, Any]] = {}
         beyond = 0
         for root in self._registry.roots():
@@ -95,13 +106,8 @@ class Living:
                 roots[followed.label] = followed.state = state
         self._beyond = max(self._beyond, beyond)
         gone, self._gone = self._gone, []
-        record: dict[str, Any] = {
-            "look": name,
-            "number": number,
-            "after": after,
-            "roots": roots,
-            "gone": gone,
-        }
+        record: dict[str, Any] = {"look": name, "number": number, "after": after}
+        record |= {"roots": roots, "gone": gone}
         rows = None if other_threads() else self._generators.rows()
         if rows != self._rows:
             record["generators"] = self._rows = rows
@@ -110,16 +116,7 @@ class Living:
             record["unseeded_at"] = self._generators.unseeded_at
             record["beyond"] = self._beyond + self._generators.beyond
             record["unstable_seen"] = sorted(self._unstable.seen)
-        self._write(record)
-
-    def try_to_look(self, name: str, number: int | None, *, after: bool = False) -> None:
-        """Look, or never again: what a module does when it is looked at must not end the program."""
-        if self.failed:
-            return
-        try:
-            self.look(name, number, after=after)
-        except Exception as error:
-            self.failed = type(error).__name__
+        return record
 
     def _follow(self, root: nn.Module) -> _Followed | None:
         found = self._followed.get(root)

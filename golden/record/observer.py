@@ -210,7 +210,7 @@ class Observer:
         with self._lock, unseen():
             self._step(optimizer)
             if is_due(self._steps - 1, 2):
-                self._living.try_to_look(f"step {self._steps - 1}", self._steps - 1, after=True)
+                self._living.look(f"step {self._steps - 1}", self._steps - 1, after=True)
         self._start_log()
 
     def _on_occasion(self, name: str) -> None:
@@ -218,7 +218,7 @@ class Observer:
         if self._finished or self._logs or os.getpid() != self._pid:
             return
         with self._lock, unseen():
-            self._living.try_to_look(f"{name}, before step {self._steps}", self._steps)
+            self._living.look(f"{name}, before step {self._steps}", self._steps)
 
     def _start_log(self) -> None:
         if self._steps == self._spec["operations"] and os.getpid() == self._pid:
@@ -373,7 +373,7 @@ class Observer:
         note_end(self._spec["out"])
         self._stop_log()
         with self._lock, unseen():
-            self._living.try_to_look(END, None)
+            self._living.look(END, None)
         for optimizer, watched in self._watched.items():
             watched.held = optimizer.param_groups, optimizer.state
         for number in sorted(self._finals):

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import xxhash
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from ..trace.digest import hex_digest, plain
+from ..trace.digest import described
 from ..trace.kinds import OPERATIONS_AT_MOST
 
 _OWN = str(Path(__file__).resolve().parent.parent)
@@ -95,15 +94,9 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _digests(tree: Any) -> list[str]:
-    found = []
+    tensors = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
     with torch._C._DisableTorchDispatch(), torch.no_grad():
-        for leaf in tree_leaves(tree):
-            if isinstance(leaf, torch.Tensor) and leaf.device.type != "meta":
-                # Not a view as bytes: an expanded tensor of one element has a stride that forbids it.
-                parts = [hex_digest(part.detach().cpu().contiguous()) for part in plain(leaf)]
-                form = f"{leaf.dtype}{list(leaf.shape)}"
-                found.append(xxhash.xxh3_128_hexdigest("".join([form, *parts]).encode()))
-    return found
+        return [described(tensor) for tensor in tensors if tensor.device.type != "meta"]
 
 
 def _text(value: Any) -> str:
