@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from . import constructors, internals, moves
+from . import answers, constructors, internals, moves
+from .answers import always
 from .memory import MEMORY
 from .moves import DEVICES, DTYPES, LEGACY, device_index
 from .streams import CURRENT, Event, Stream, backward, current, default, host_waits, set_current
@@ -20,15 +20,18 @@ NAME = "simulated GPU"
 _TOTAL = 16 << 30
 
 
-@contextlib.contextmanager
-def _device(device: Any) -> Iterator[None]:
+class _Device:
     """``with torch.cuda.device(1):``."""
-    before = CURRENT.device
-    _set_device(device)
-    try:
-        yield
-    finally:
-        CURRENT.device = before
+
+    def __init__(self, device: Any) -> None:
+        self.idx, self._before = device, 0
+
+    def __enter__(self) -> None:
+        self._before = CURRENT.device
+        _set_device(self.idx)
+
+    def __exit__(self, *_: Any) -> None:
+        CURRENT.device = self._before
 
 
 _HostGenerator: Any = torch.Generator
@@ -45,6 +48,13 @@ class _Generator(_HostGenerator):  # type: ignore[misc]
     @property
     def device(self) -> torch.device:
         return torch.device("cpu") if self.index is None else torch.device("cuda", self.index)
+
+
+class _AnyEvent(Event):
+    """``torch.Event``, whose first argument is a device."""
+
+    def __init__(self, device: Any = None, *, enable_timing: bool = False, **_: Any) -> None:
+        super().__init__(enable_timing)
 
 
 def synchronize(device: Any = None) -> None:
@@ -175,10 +185,6 @@ _ACCELERATOR = {
 }
 
 
-def _always(value: Any) -> Any:
-    return lambda *args, **kwargs: value
-
-
 def _memory_stats(device: Any = None) -> dict[str, int]:
     memory = MEMORY[_number(device)]
     names = {"allocated_bytes.all.current": memory.live, "allocated_bytes.all.peak": memory.peak_since}
@@ -190,14 +196,15 @@ def replacements() -> dict[str, Any]:
     count = DEVICES[0]
     live, peak = _memory("live"), _memory("peak_since")
     return {
-        **{name: _always(None) for name in _IDLE},
-        **{name: _always(value) for name, value in _CONSTANT.items()},
+        **{name: always(None) for name in _IDLE},
+        **{name: always(value) for name, value in _CONSTANT.items()},
         "device_count": lambda: count,
         "current_device": lambda: CURRENT.device,
         "set_device": _set_device,
-        "device": _device,
-        "device_of": lambda t: _device(t.device if t.is_cuda else None),
+        "device": _Device,
+        "device_of": lambda t: _Device(t.device if t.is_cuda else None),
         "get_device_properties": lambda device=None: types.SimpleNamespace(**_PROPERTIES),
+        "default_generators": tuple(_Generator(torch.device("cuda", index)) for index in range(count)),
         "initial_seed": torch.initial_seed,
         "get_rng_state": _random_state,
         "get_rng_state_all": lambda: [_random_state() for _ in range(count)],
@@ -239,7 +246,7 @@ def install(devices: int) -> None:
                 setattr(module, name, value)
     for name in DTYPES:
         setattr(names, f"{name}Tensor", _legacy_tensor(name))
-    ours["current_accelerator"] = _always(torch.device("cuda"))
+    ours["current_accelerator"] = always(torch.device("cuda"))
     accelerator = getattr(torch, "accelerator", None)
     for name in dir(accelerator):
         if function := ours.get(_ACCELERATOR.get(name, name)):
@@ -248,9 +255,11 @@ def install(devices: int) -> None:
     whole.set_default_tensor_type = _set_default_tensor_type
     # A build for CUDA would have cuDNN lay out the weights of an LSTM.
     torch.backends.cudnn.is_acceptable = lambda tensor: False
+    answers.install()
     moves.install()
     constructors.install()
     whole.Generator = whole._C.Generator = _Generator
+    whole.Stream, whole.Event = Stream, _AnyEvent
     internals.around_backward(_backward)
     _no_nccl()
 

@@ -59,7 +59,7 @@ class Stream(_Awaited):
         self.seq = 0
         # Memory that was given back while other streams might still use it.
         self.freed: list[tuple[int, list[Use]]] = []
-        self._before: list[Stream] = []
+        self._before: list[tuple[Stream, Stream]] = []
         Stream.all.add(self)
         if self.number > 1:
             RACES.several = True
@@ -69,6 +69,9 @@ class Stream(_Awaited):
         """The name in reports."""
         return "the default stream" if self is DEFAULTS.get(self.index) else f"stream {self.number}"
 
+    # As torch numbers kinds of devices: CUDA's.
+    device_type = 1
+    device_index = property(lambda self: self.index)
     stream_id = cuda_stream = property(lambda self: 0 if self is DEFAULTS.get(self.index) else self.number)
 
     def known(self) -> Clock:
@@ -85,16 +88,22 @@ class Stream(_Awaited):
         event.record(self)
         return event
 
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        return 0, -3
+
     def is_capturing(self) -> bool:
         return False
 
     def __enter__(self) -> Stream:
-        self._before.append(current(self.index))
+        self._before.append((current(self.index), current(None)))
         set_current(self)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        set_current(self._before.pop())
+        there, here = self._before.pop()
+        set_current(there)
+        CURRENT.device = here.index
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.stream_id:#x}>"
@@ -105,17 +114,22 @@ class Event(_Awaited):
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
         self.clock: Clock = {}
+        self.timed, self.recorded = enable_timing, False
 
     def known(self) -> Clock:
         return self.clock
 
     def record(self, stream: Any = None) -> None:
-        self.clock = _ours(stream).known()
+        self.clock, self.recorded = _ours(stream).known(), True
 
     def wait(self, stream: Any = None) -> None:
         merge(_ours(stream).clock, self.clock)
 
     def elapsed_time(self, end_event: Event) -> float:
+        if not (self.timed and end_event.timed):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.recorded and end_event.recorded):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
         return 1.0
 
 
@@ -250,11 +264,11 @@ def default(index: int) -> Stream:
 
 
 def set_current(stream: Stream) -> None:
-    """Make a stream the current one of its device."""
+    """Make a stream the current one of its device, and that device the current one."""
     number = internals.sequence_number()
     if number is not None:
         CURRENT.changes.setdefault(stream.index, []).append((number, stream))
-    CURRENT.streams[stream.index] = stream
+    CURRENT.streams[stream.index], CURRENT.device = stream, stream.index
 
 
 def of_operation(index: int) -> Stream:

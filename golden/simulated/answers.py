@@ -1,0 +1,92 @@
+"""What ``torch.cuda`` asks of a build for CUDA that only tunes or tells, and what can't be simulated."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+# Functions of `torch._C`, and what they give, whatever they are asked.
+_BUILD: dict[str, Any] = {
+    "_accelerator_setAllocatorSettings": None,
+    "_cuda_getAllocatorBackend": "native",
+    "_cuda_getCurrentRawStream": 0,
+    "_cuda_getMemoryFraction": 1.0,
+    "_cuda_hostMemoryStats": {},
+    "_cuda_memorySnapshot": {"segments": [], "device_traces": [], "allocator_settings": {}},
+    "_cuda_record_memory_history": None,
+    "_cuda_resetAccumulatedHostMemoryStats": None,
+    "_cuda_resetAccumulatedMemoryStats": None,
+    "_cuda_resetPeakHostMemoryStats": None,
+    "_cuda_setMemoryFraction": None,
+    "_cuda_sleep": None,
+    "_cuda_tunableop_is_enabled": False,
+    "_cuda_tunableop_tuning_is_enabled": False,
+    "_nccl_version": 2 << 32 | 27 << 16,
+    "_nccl_version_suffix": b"",
+}
+# How names of `torch._C` begin that only a build for CUDA has.
+_BUILT = ("_broadcast", "_cuda_", "_gather", "_nccl_", "_reduce_add", "_scatter")
+# Functions of CUDA's own libraries that profilers are told by; 0 is success, and the depth of a range.
+_RUNTIME = ("cudaProfilerStart", "cudaProfilerStop", "cudaHostRegister", "cudaHostUnregister")
+_RANGES = ("rangePushA", "rangePop", "markA", "rangeStartA", "rangeEnd", "deviceRangeStart", "deviceRangeEnd")
+# Names of `torch.cuda` that only a GPU can do.
+_REFUSED = ("CUDAGraph", "CUDAPluggableAllocator", "ExternalStream", "MemPool", "graph_pool_handle")
+
+
+def always(value: Any) -> Callable[..., Any]:
+    """A function that gives a value, whatever it is asked."""
+    return lambda *args, **kwargs: value
+
+
+def not_simulated(name: str) -> str:
+    """The text of an error."""
+    return f"{name} is not simulated: this is a simulated GPU (golden syncs), without CUDA"
+
+
+def _refused(name: str) -> type:
+    def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(not_simulated(f"torch.cuda.{name}"))
+
+    return type(name, (), {"__new__": refuse})
+
+
+def _missing(name: str) -> Any:
+    """Say of a function that only a build for CUDA has who wanted it; torch's own error for others."""
+    if not name.startswith(_BUILT):
+        raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+    caller = sys._getframe(1)
+    asked = f"{caller.f_globals.get('__name__', '')}.{caller.f_code.co_name}"
+    raise AttributeError(not_simulated(f"{asked} (torch._C.{name})"))
+
+
+@contextlib.contextmanager
+def _emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
+    """``torch.autograd.profiler.emit_nvtx``, which waits for the device at both ends."""
+    for _ in range(enabled):
+        torch.cuda.synchronize()
+    yield
+    for _ in range(enabled):
+        torch.cuda.synchronize()
+
+
+def install() -> None:
+    """Give the answers where ``torch.cuda`` asks for them."""
+    build: Any = torch._C
+    for name, value in _BUILD.items():
+        setattr(build, name, always(value))
+    build.__getattr__ = _missing
+    cuda: Any = torch.cuda
+    cuda.nvtx._nvtx = types.SimpleNamespace(**{name: always(0) for name in _RANGES})
+    runtime = types.SimpleNamespace(**{name: always(0) for name in _RUNTIME})
+    cuda.cudart, cuda.check_error = always(runtime), always(None)
+    cuda.profiler.cudart, cuda.profiler.check_error = cuda.cudart, cuda.check_error
+    torch.autograd.profiler.emit_nvtx = _emit_nvtx  # type: ignore[assignment, misc]
+    for name in _REFUSED:
+        for module in (cuda, cuda.graphs, cuda.memory, cuda.streams):
+            if hasattr(module, name):
+                setattr(module, name, _refused(name))
