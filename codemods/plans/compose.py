@@ -95,11 +95,17 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
             request.site.surroundings, analysis.tree, helper, moves=target is not None
         )
 
-    refused = refused_by(request.wanted, seen, request.accepted)
+    refused: dict[Helper, Refusal] = {}
+    known, asked = globals_of(analysis), set[Helper]()
+    foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
     while True:
-        known = globals_of(analysis)
-        foreign = {h: known.passed_to(h, request.seams) for h in request.wanted if h in request.targets}
         decision = decide(analysis, request.wanted, foreign, request.seams, refused, request.accepted)
+        # The project is asked last: it takes longer than the file.
+        new = [helper for helper in decision.lifted if helper not in asked]
+        asked.update(new)
+        if outside := refused_by(new, seen, request.accepted):
+            refused |= outside
+            continue
         try:
             write = _into_modules if request.targets else _in_place
             files = write(analysis, request, decision)
@@ -128,6 +134,8 @@ def refusals_for(
 
 def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:
     """Put every lifted helper directly before the outermost function around it, in the same block."""
+    if not decision.lifted:
+        return {}
     source = analysis.source
     chosen = FileNames(analysis, request.site.surroundings)
     names = {}
@@ -145,7 +153,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
     made.before_roots()
     text = made.text()
     prove_lift(analysis.tree, made.claims({}), reread(text, source.path, source), (), None)
-    return {request.site.layout.rest: text} if decision.lifted else {}
+    return {request.site.layout.rest: text}
 
 
 def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:

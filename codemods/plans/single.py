@@ -68,7 +68,7 @@ def extract_source(
         site=site,
         wanted=wanted,
         targets={} if to is None else dict.fromkeys(wanted, to.resolve()),
-        seams=read_at_calls(seams, site),
+        seams=read_at_calls(seams, site) if to is not None else frozenset(),
         star_imported=not lists_exports(analysis),
         wrapper=frozenset(named(closures)),
         cell=frozenset(named(cell)),

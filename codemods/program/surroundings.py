@@ -72,6 +72,8 @@ _MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
 }
 
 _CHECKERS = (b"beartype", b"jaxtyping", b"typeguard")
+# A line that replaces something has one of these.
+_REPLACING = (b"=", b"attr", b"del", b"patch")
 _LISTS = words("dir vars getmembers getmembers_static getclosurevars getsource getsourcelines")
 _BY_NAME = words("delattr getattr hasattr setattr")
 _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
@@ -271,12 +273,15 @@ class Surroundings:
                 known = name.removesuffix(f".{ANY_NAME}") + "."
                 if name in (ANY_NAME, "__dict__") or any(f"{read}.".startswith(known) for read in names):
                     return Look(file.shown, line, f"replaces {name}")
-        for dotted in paths:
-            pattern = _replaced(dotted)
-            for path, data in ((self.path, self._own_data), *self.files()):
-                found = _line_with(data, dotted.rpartition(".")[2], pattern)
-                if found is not None:
-                    return Look(shown_path(path, self.root), found, f"may replace {dotted}")
+        found = (self.once(("replaced", dotted), lambda d=dotted: self._replaced(d)) for dotted in paths)  # type: ignore[misc]
+        return next(filter(None, found), None)
+
+    def _replaced(self, dotted: str) -> Look | None:
+        """A place that by its words may replace what has a dotted path."""
+        pattern, word = _replaced(dotted), dotted.rpartition(".")[2]
+        for path, data in ((self.path, self._own_data), *self.files()):
+            if (line := _line_with(data, word, pattern)) is not None:
+                return Look(shown_path(path, self.root), line, f"may replace {dotted}")
         return None
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
@@ -320,7 +325,8 @@ def _line_with(data: bytes, word: str, pattern: re.Pattern[bytes]) -> int | None
     at = data.find(word.encode())
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-        if pattern.search(data[start : len(data) if end < 0 else end]):
+        line = data[start : len(data) if end < 0 else end]
+        if any(mark in line for mark in _REPLACING) and pattern.search(line):
             return data.count(b"\n", 0, start) + 1
         at = data.find(word.encode(), end) if end >= 0 else -1
     return None
