@@ -92,9 +92,7 @@ def _legacy_tensor(name: str) -> Any:
             return isinstance(value, torch.Tensor) and value.is_cuda and value.dtype == dtype
 
     def make(cls: Any, *args: Any) -> torch.Tensor:
-        if len(args) == 1 and not isinstance(args[0], int):
-            return torch.tensor(args[0], dtype=dtype, device="cuda")
-        return torch.empty(*args or (0,), dtype=dtype, device="cuda")
+        return constructors.legacy(dtype, "cuda", *args)
 
     members = {"__new__": make, "dtype": dtype, "simulated_name": f"torch.cuda.{name}Tensor"}
     return _Meta(f"{name}Tensor", (), members)

@@ -10,7 +10,7 @@ import torch
 from . import internals
 from .arrivals import HostCopy, mark_pinned
 from .moves import copied, device_index, number_of, to
-from .tensor import SimulatedTensor, apart, fresh, on_host
+from .tensor import OWN, SimulatedTensor, apart, fresh, on_host
 
 # What comes from Python is made on the host, then copied.
 _COPYING = {"tensor", "as_tensor", "asarray"}
@@ -35,6 +35,8 @@ def _constructor(name: str, original: Any) -> Any:
             args = (_read(first, kwargs), *args[1:])
         elif like and isinstance(first, SimulatedTensor):
             args = (on_host(first), *args[1:])
+        elif not like and name != "normal":
+            args, kwargs = numbers(args), numbers(kwargs)
         _check_generator(kwargs.get("generator"), index)
         pin = kwargs.pop("pin_memory", False)
         if index is not None:
@@ -52,6 +54,22 @@ def _constructor(name: str, original: Any) -> Any:
         return made.requires_grad_(True) if needs else made
 
     return make
+
+
+def numbers(values: Any) -> Any:
+    """Arguments, with tensors of a device in them as numbers: each is read."""
+    if isinstance(values, SimulatedTensor):
+        return values.item()
+    if type(values) is dict:
+        return {name: value if name == "out" else numbers(value) for name, value in values.items()}
+    return type(values)(map(numbers, values)) if type(values) in (list, tuple) else values
+
+
+def legacy(dtype: torch.dtype, device: Any, *args: Any) -> torch.Tensor:
+    """``torch.cuda.FloatTensor(...)`` and ``tensor.new(...)``: of a size, or of data."""
+    if len(args) == 1 and not isinstance(args[0], (int, torch.Size)):
+        return torch.tensor(args[0], dtype=dtype, device=device)
+    return torch.empty(*args or (0,), dtype=dtype, device=device)
 
 
 def _read(data: Any, kwargs: dict[str, Any]) -> Any:
@@ -94,6 +112,7 @@ def install() -> None:
     """Put them in the place of torch's own."""
     for name in internals.constructors():
         setattr(torch, name, _constructor(name, getattr(torch, name)))
+    OWN[torch.Tensor.new] = lambda self, *args, **_: legacy(self.dtype, self.device, *args)
     for name in ("zeros", "ones", "full", "empty", "tensor", "empty_strided"):
         method = f"new_{name}"
         setattr(torch.Tensor, method, _method(name, getattr(torch.Tensor, method)))

@@ -57,11 +57,21 @@ def _passed(original: Any, through: Callable[[Any], Any]) -> Any:
     return lambda *args: through(original(*args))
 
 
+def parsed_arguments_pass(through: Callable[[Any], Any]) -> None:
+    """Pass each argument of ``Module.to`` through a function before torch looks at it."""
+    original = _C._nn._parse_to
+
+    def parse(*args: Any, **kwargs: Any) -> Any:
+        return original(*map(through, args), **{name: through(value) for name, value in kwargs.items()})
+
+    _C._nn._parse_to = parse
+
+
 def default_device() -> torch.device | None:
     """The device of ``with torch.device(...)`` or ``torch.set_default_device``, if there is one."""
     from torch.utils._device import DeviceContext
 
-    for index in range(_C._len_torch_function_stack()):
+    for index in reversed(range(_C._len_torch_function_stack())):
         mode = _C._get_function_stack_at(index)
         if isinstance(mode, DeviceContext):
             found: torch.device = mode.device

@@ -192,16 +192,30 @@ def formatted(self: SimulatedTensor, spec: str) -> str:
     return self.item().__format__(spec) if self.dim() == 0 else object.__format__(self, spec)
 
 
-def duplicate(self: SimulatedTensor, memo: dict[int, Any]) -> Any:
+def duplicate(self: SimulatedTensor, memo: dict[Any, Any]) -> Any:
     """``copy.deepcopy``: a tensor of its own on the same device."""
     if id(self) in memo:
         return memo[id(self)]
+    if getattr(self, "_is_param", False):
+        values = fresh(on_host(self).clone(memory_format=torch.preserve_format), self.number)
+        memo[id(self)] = made = torch.nn.Parameter(values, self.requires_grad)
+        return made
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
             "moment."
         )
-    made = fresh(on_host(self).clone(memory_format=torch.preserve_format), self.number)
+    values = on_host(self)
+    if values.layout is torch.strided:
+        # Tensors that share their memory have copies that do.
+        storage: Any = values.untyped_storage()
+        copies = memo.setdefault("simulated", {})
+        if id(storage) not in copies:
+            copies[id(storage)] = storage.clone()
+        form = values.storage_offset(), values.size(), values.stride()
+        made = fresh(torch.empty(0, dtype=values.dtype).set_(copies[id(storage)], *form), self.number)
+    else:
+        made = fresh(values.clone(), self.number)
     made.__dict__.update(self.__dict__)
     made.requires_grad_(self.requires_grad)
     memo[id(self)] = made
@@ -231,6 +245,16 @@ def _located(storage: Any, location: str) -> Any:
     return storage
 
 
+def _storage_cuda(self: Any, device: Any = None, **_: Any) -> Any:
+    """``UntypedStorage.cuda``."""
+    return _located(self.clone(), f"cuda:{device_index('cuda' if device is None else device)}")
+
+
+def _named(device: Any) -> Any:
+    """A device, where it is given as a number."""
+    return torch.device("cuda", device) if type(device) is int else device
+
+
 def install() -> None:
     """Replace what moves tensors or asks where they are."""
     whole: Any = torch.Tensor
@@ -248,9 +272,11 @@ def install() -> None:
         # Found by the class, and by the function where that is called.
         OWN[getattr(whole, name)] = method
         setattr(SimulatedTensor, name, method)
-    OWN[_one_hot] = one_hot
+    OWN[_one_hot], OWN[whole.type_as] = one_hot, to
     whole.to, whole.cuda, whole.type, whole.data = to, cuda, type_, data
     whole.pin_memory, whole.is_pinned = pin_memory, lambda self, device=None: pinned(self)
+    torch.UntypedStorage.cuda = _storage_cuda  # type: ignore[assignment]
+    internals.parsed_arguments_pass(_named)
     torch.serialization.register_package(5, _tag, _located)
     internals.rebuilt_tensors_pass(adopted)
     internals.adopt_wrapped(adopted)

@@ -86,6 +86,7 @@ for _name, _of in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "
 # Methods that compute nothing.
 ASKING = frozenset(
     {"dim", "element_size", "is_complex", "is_contiguous", "is_floating_point", "numel", "size", "stride"}
+    | {"_has_compatible_shallow_copy_type"}
 )
 
 

@@ -31,6 +31,8 @@ def merge(into: Clock, other: Clock) -> None:
 class _Awaited:
     """Operations that the host can wait for."""
 
+    _asked: Clock | None = None
+
     def known(self) -> Clock:
         """The clock of what is done when all of them are done."""
         raise NotImplementedError
@@ -40,7 +42,12 @@ class _Awaited:
         host_waits(self.known())
 
     def query(self) -> bool:
-        return all(HOST.get(number, 0) >= seen for number, seen in self.known().items())
+        """Tell whether all is done; what is asked for twice has been done meanwhile."""
+        known, before = self.known(), self._asked
+        self._asked = known
+        if known == before:
+            host_waits(known)
+        return all(HOST.get(number, 0) >= seen for number, seen in known.items())
 
 
 class Stream(_Awaited):

@@ -113,7 +113,7 @@ def _of_class(made: Any) -> Any:
     """What has the memory of a device, with the class."""
     if type(made) is torch.Tensor:
         made.__class__ = SimulatedTensor
-    elif isinstance(made, list):
+    elif isinstance(made, (list, tuple)):
         for item in made:
             _of_class(item)
     return made
@@ -209,7 +209,12 @@ def _asked(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that is one operation; with one stream only, `dispatch` without the way there."""
-    if RACES.several or not _is_simple(args) or (kwargs and not _is_simple(kwargs.values())):
+    with internals.Disabled():
+        simple = not RACES.several and _is_simple(args) and (not kwargs or _is_simple(kwargs.values()))
+        # C++ may read a tensor without dimensions as a number.
+        given = (*args[1:], *kwargs.values())
+        simple = simple and not any(type(one) is SimulatedTensor and not one.dim() for one in given)
+    if not simple:
         return observed(func, args, kwargs)
     with internals.Disabled():
         out = func(*args, **kwargs)

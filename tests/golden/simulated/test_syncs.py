@@ -96,6 +96,25 @@ for step in range(8):
 """
 
 
+NUMBERS = """
+import torch
+x = torch.ones(3, 4).cuda()  #: 1 copy to the device
+three, four = torch.tensor([3, 4], device="cuda")  #: 1 copy to the device
+torch.zeros(three)  #: 1 item
+torch.full((3,), three)  #: 1 item
+x.repeat(1, three)  #: 1 item
+x[:, :1].expand(3, three)  #: 1 item
+x.view(four, three)  #: 2 item
+x.roll(three)  #: 1 item
+torch.add(x, 1, alpha=three)  #: 1 item
+x * three, x + torch.tensor(1.0)
+"""
+
+
+def test_a_tensor_that_stands_for_a_number_is_read(tmp_path: Path) -> None:
+    assert counted(seen(tmp_path, NUMBERS)) == expected(NUMBERS)
+
+
 def test_every_way_to_wait_is_counted_at_its_line_and_nothing_else_is(tmp_path: Path) -> None:
     assert counted(seen(tmp_path, EVERY_WAY)) == expected(EVERY_WAY)
 

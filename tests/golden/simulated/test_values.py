@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from golden.simulated.child import run
+from tests.golden.simulated.child import seen
 
 SOURCE = """
 import copy, io, sys, torch
@@ -102,3 +103,44 @@ def test_values_are_those_of_the_cpu_and_files_load_without_golden(tmp_path: Pat
         "assert list(a) == list(b) and all(torch.equal(a[k], b[k]) for k in a)"
     )
     subprocess.run([sys.executable, "-c", load], cwd=tmp_path, check=True)
+
+
+AS_ON_A_GPU = """
+import copy, io, torch
+from torch import nn
+x = torch.arange(12.0, device="cuda").reshape(3, 4)
+pair = copy.deepcopy([x, x[1:]])
+pair[0].zero_()
+assert pair[1].eq(0).all() and x.sum() == 66
+p = nn.Parameter(x.clone())
+p.tag = 1
+p.grad = x.clone()
+q = copy.deepcopy(p)
+assert not hasattr(q, "tag") and q.grad is None and isinstance(q, nn.Parameter) and q.is_cuda
+assert nn.Linear(1, 1).to(0).weight.is_cuda and nn.Linear(1, 1).to(device=0).weight.is_cuda
+with torch.inference_mode():
+    assert nn.Linear(2, 2).to("cuda").weight.is_cuda
+h = torch.zeros(3)
+assert h.type_as(x).is_cuda and not x.type_as(h).is_cuda
+assert x.new([1.0]).is_cuda and x.new(2, 3).shape == (2, 3)
+assert all(row.is_cuda for row in x)
+e = torch.cuda.Event()
+e.record()
+polls = 0
+while not e.query():
+    polls += 1
+assert polls < 3
+torch.set_default_device("cuda")
+with torch.device("cpu"):
+    assert not torch.zeros(1).is_cuda
+assert torch.zeros(1).is_cuda
+torch.set_default_device("cpu")
+f = io.BytesIO()
+torch.save(h, f)
+f.seek(0)
+assert torch.load(f, map_location=lambda s, loc: s.cuda()).is_cuda
+"""
+
+
+def test_copies_devices_and_events_are_as_on_a_gpu(tmp_path: Path) -> None:
+    seen(tmp_path, AS_ON_A_GPU)
