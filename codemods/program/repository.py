@@ -270,6 +270,7 @@ def _said(data: bytes, word: str) -> Iterator[tuple[bytes, bytes]]:
             yield before, data[found.end() : data.find(b"\n", found.end()) % (len(data) + 1)]
 
 
+@functools.lru_cache(maxsize=4096)
 def names_module(data: bytes, word: str) -> bool:
     """Tell whether a file may name a module: after a dot or the like, or in an import; not only in prose."""
     return word.encode() in data and any(
