@@ -67,6 +67,20 @@ def parsed_arguments_pass(through: Callable[[Any], Any]) -> None:
     _C._nn._parse_to = parse
 
 
+def compiled_modules_are_wrapped() -> None:
+    """Have ``torch.compile``, which runs eagerly, wrap a module as where it compiles: names are in files."""
+    original: Any = torch.compile
+
+    def compiled(model: Any = None, **options: Any) -> Any:
+        made = original(model, **options)
+        if made is not model or not isinstance(model, torch.nn.Module):
+            return made
+        frames: Any = importlib.import_module("torch._dynamo.eval_frame")
+        return frames.OptimizedModule(model, frames._NullDecorator())
+
+    torch.compile = compiled
+
+
 def default_device() -> torch.device | None:
     """The device of ``with torch.device(...)`` or ``torch.set_default_device``, if there is one."""
     from torch.utils._device import DeviceContext

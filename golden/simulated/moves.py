@@ -250,6 +250,27 @@ def _storage_cuda(self: Any, device: Any = None, **_: Any) -> Any:
     return _located(self.clone(), f"cuda:{device_index('cuda' if device is None else device)}")
 
 
+def _storage_resize(self: Any, size: int) -> Any:
+    """``UntypedStorage.resize_``."""
+    _resize(self, size)
+    if hasattr(self, "state"):
+        self.state.resize(size)
+    return self
+
+
+_resize: Any = torch.UntypedStorage.resize_
+
+
+def _without_mode(func: Any) -> Any:
+    """A function of torch that takes another way, to other bits, where its operations are observed."""
+
+    def call(matrix: SimulatedTensor, *args: Any, **kwargs: Any) -> Any:
+        read_by_host(matrix, "linalg")
+        return fresh(plain_call(func, matrix, *args, **kwargs), matrix.number)
+
+    return call
+
+
 def _named(device: Any) -> Any:
     """A device, where it is given as a number."""
     return torch.device("cuda", device) if type(device) is int else device
@@ -275,6 +296,11 @@ def install() -> None:
     OWN[_one_hot], OWN[whole.type_as] = one_hot, to
     whole.to, whole.cuda, whole.type, whole.data = to, cuda, type_, data
     whole.pin_memory, whole.is_pinned = pin_memory, lambda self, device=None: pinned(self)
+    OWN[whole.share_memory_] = lambda self: self
+    for func in (torch.linalg.svdvals, torch.linalg.eigvalsh):
+        OWN[func] = _without_mode(func)
+    internals.compiled_modules_are_wrapped()
+    torch.UntypedStorage.resize_ = _storage_resize  # type: ignore[method-assign]
     torch.UntypedStorage.cuda = _storage_cuda  # type: ignore[assignment]
     internals.parsed_arguments_pass(_named)
     torch.serialization.register_package(5, _tag, _located)

@@ -160,6 +160,13 @@ class State:
         if stream.freed:
             RACES.given(self)
 
+    def resize(self, size: int) -> None:
+        """Count the storage with another size."""
+        stream, _, where = self.made
+        stream.memory.remove(self.size, where)
+        self.size = -(-size // BLOCK) * BLOCK
+        stream.memory.add(self.size, where)
+
     def __del__(self) -> None:
         stream, _, where = self.made
         stream.memory.remove(self.size, where)

@@ -139,6 +139,17 @@ f = io.BytesIO()
 torch.save(h, f)
 f.seek(0)
 assert torch.load(f, map_location=lambda s, loc: s.cuda()).is_cuda
+net = torch.compile(nn.Sequential(nn.Linear(4, 2)).cuda())
+assert list(net.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"] and net(x).is_cuda
+assert x.share_memory_() is x
+torch.manual_seed(0)
+a = torch.randn(16, 16)
+for of in (torch.linalg.svdvals, torch.linalg.eigvalsh):
+    assert of(a.cuda()).cpu().equal(of(a))
+before = torch.cuda.memory_allocated()
+big = torch.zeros(1 << 20, device="cuda")
+big.untyped_storage().resize_(0)
+assert torch.cuda.memory_allocated() == before
 """
 
 
