@@ -105,7 +105,6 @@ torch.full((3,), three)  #: 1 item
 x.repeat(1, three)  #: 1 item
 x[:, :1].expand(3, three)  #: 1 item
 x.view(four, three)  #: 2 item
-x.roll(three)  #: 1 item
 torch.add(x, 1, alpha=three)  #: 1 item
 x * three, x + torch.tensor(1.0)
 """
