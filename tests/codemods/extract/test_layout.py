@@ -1,0 +1,88 @@
+"""Text that a rewrite does not change stays as it is, wherever it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.codemods.conftest import Command, Execute
+
+PLAN = 'version = 1\nsource = "main.py"\nfunction = "train"\n[loop]\nclass = "Run"\nto = "run.py"\n'
+
+
+def rewritten(text: str, folder: Path, extract: Command, execute: Execute, *arguments: object) -> str:
+    """Rewrite a program, which prints the same before and after; its text then."""
+    (folder / "pyproject.toml").touch()
+    path = folder / "main.py"
+    path.write_text(text)
+    before = execute(folder, "main.py")
+    assert extract(*(arguments or [path]), "--write").code == 0
+    assert execute(folder, "main.py") == before
+    return path.read_text()
+
+
+def test_a_block_that_loses_its_only_statement_has_one(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "def outer(n):\n    try:\n        print( n )\n    finally:\n"
+        "        def h(x):\n            return x + n\n    return h(1)\nprint(outer(2))\n"
+    )
+    made = rewritten(text, tmp_path, extract, execute)
+    assert "    try:\n        print( n )\n    finally:\n        pass\n    return _h(1, n=n)\n" in made
+
+
+def test_a_text_below_a_helper_does_not_become_a_docstring(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "def outer(n):\n    def h(x):\n        return x + n\n    'text'\n    return h(1)\n"
+        "print(outer(2), outer.__doc__)\n"
+    )
+    assert "    pass\n    'text'\n" in rewritten(text, tmp_path, extract, execute)
+
+
+def test_comments_beside_a_helper_stay_in_their_places(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "def outer(n):\n  def h(x):\n    return x + n\n    # the helper's\n  # the loop's\n"
+        "  for i in range(3):\n    print( h(i) )\n      # deeper\n    print( i )\n"
+        "  return h(1)\nprint(outer(2))\n"
+    )
+    made = rewritten(text, tmp_path, extract, execute)
+    assert "  return x + n\n  # the helper's\n" in made
+    assert (
+        "  # the loop's\n  for i in range(3):\n    print( _h(i, n=n) )\n      # deeper\n    print( i )\n"
+        in made
+    )
+
+
+def test_a_function_in_a_condition_gets_its_helper_there(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "import sys\nif sys:\n    # Its own.\n    def outer(n):\n        def h(x):\n"
+        "            return x + n\n        return h(1)\nprint(outer(2))\n"
+    )
+    made = rewritten(text, tmp_path, extract, execute)
+    helper = "    def _h(x, *, n):\n        return x + n\n"
+    assert made.startswith(f"import sys\nif sys:\n{helper}\n    # Its own.\n    def outer(n):\n")
+
+
+def test_texts_of_several_lines_in_a_loop_stay_as_they_are(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "def train(n):\n    rows = []\n    # about\n    for i in range(n):\n        rows.append(('x'\n"
+        "            'y'))\n        rows.append(('''a\n    b\n    ''', 'c\\\n    d'))\n        # last\n"
+        "    # after\n    return rows\nprint(train(2))\n"
+    )
+    (tmp_path / "plan.toml").write_text(PLAN)
+    made = rewritten(text, tmp_path, extract, execute, "--plan", tmp_path / "plan.toml")
+    assert "    # about\n    Run(" in made
+    assert ").run()\n    # after\n    return rows\n" in made
+    loop = (
+        "            rows.append(('x'\n                'y'))\n"
+        "            rows.append(('''a\n    b\n    ''', 'c\\\n    d'))\n            # last\n"
+    )
+    assert (tmp_path / "run.py").read_text().endswith(loop)
