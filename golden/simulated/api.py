@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import types
 from typing import Any
 
@@ -11,8 +12,9 @@ import torch
 from . import answers, constructors, internals, moves
 from .answers import always
 from .memory import MEMORY
+from .mistakes import check_gradients, refuse_fork
 from .moves import DEVICES, DTYPES, LEGACY, device_index
-from .streams import CURRENT, Event, Stream, backward, current, default, host_waits, set_current
+from .streams import CURRENT, DEFAULTS, Event, Stream, backward, current, default, host_waits, set_current
 from .syncs import SYNCS
 from .tensor import SimulatedTensor, observed
 
@@ -122,9 +124,18 @@ def _set_default_tensor_type(kind: Any) -> None:
 _tensor_type: Any = torch.set_default_tensor_type
 
 
+def _moved(root: Any, gradient: Any) -> Any:
+    """A gradient without dimensions, which torch copies to the device of its tensor."""
+    both = isinstance(root, torch.Tensor) and isinstance(gradient, torch.Tensor)
+    return gradient.to(root.device) if both else gradient
+
+
 def _backward(engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a backward pass, each operation on the stream of its forward operation."""
     tensors = roots if isinstance(roots, (tuple, list)) else (roots,)
+    if args and args[0]:
+        check_gradients(tensors, args[0])
+        args = (tuple(map(_moved, tensors, args[0])), *args[1:])
     index = next((tensor.number for tensor in tensors if isinstance(tensor, SimulatedTensor)), None)
     if index is None:
         return engine(roots, *args, **kwargs)
@@ -259,7 +270,20 @@ def install(devices: int) -> None:
     whole.Generator = whole._C.Generator = _Generator
     whole.Stream, whole.Event = Stream, _AnyEvent
     internals.around_backward(_backward)
+    os.register_at_fork(after_in_child=_forked)
     _no_nccl()
+
+
+def _forked() -> None:
+    """Refuse the devices in a process that was forked after they had been used."""
+    if any(memory.peak for memory in MEMORY.values()):
+        DEVICES[0] = 0
+        torch.cuda._is_in_bad_fork = always(True)
+        # Each operation asks for a stream.
+        DEFAULTS.clear()
+        CURRENT.streams.clear()
+        streams: Any = Stream
+        streams.__init__ = refuse_fork
 
 
 def _no_nccl() -> None:

@@ -10,9 +10,21 @@ import torch
 
 from . import internals
 from .arrivals import HostCopy, filling, mark_pinned, pinned
+from .mistakes import FORKED, set_gradient
 from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
-from .tensor import OWN, SimulatedTensor, adopted, apart, data, fresh, on_host, plain_call, read_by_host
+from .tensor import (
+    OWN,
+    SimulatedTensor,
+    adopted,
+    apart,
+    data,
+    fresh,
+    on_host,
+    padded,
+    plain_call,
+    read_by_host,
+)
 
 LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
 _NAMES = ("Float", "Double", "Half", "BFloat16", "Bool", "Short", "Int", "Long")
@@ -21,6 +33,7 @@ DTYPES |= {"Byte": torch.uint8, "Char": torch.int8}
 DEVICES = [1]
 # The tensors that one of a layout consists of.
 _PARTS = {torch.sparse_coo: 2, torch.sparse_csr: 3}
+_VF: Any = torch._VF
 _to: Any = torch.Tensor.to
 _type: Any = torch.Tensor.type
 
@@ -37,7 +50,7 @@ def device_index(device: Any) -> int | None:
         return None
     index = CURRENT.device if device.index is None else device.index
     if index >= DEVICES[0]:
-        raise RuntimeError("CUDA error: invalid device ordinal")
+        raise RuntimeError("CUDA error: invalid device ordinal" if DEVICES[0] else FORKED)
     return index
 
 
@@ -293,6 +306,7 @@ def install() -> None:
         # Found by the class, and by the function where that is called.
         OWN[getattr(whole, name)] = method
         setattr(SimulatedTensor, name, method)
+    OWN[whole.grad.__set__], OWN[_VF._pad_packed_sequence] = set_gradient, padded
     OWN[_one_hot], OWN[whole.type_as] = one_hot, to
     whole.to, whole.cuda, whole.type, whole.data = to, cuda, type_, data
     whole.pin_memory, whole.is_pinned = pin_memory, lambda self, device=None: pinned(self)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from . import internals
+from .mistakes import CHECKS
 
 _WAITS: dict[str, dict[str, Any]] = {
     row["op"]: row for row in tomllib.loads((Path(__file__).parent / "waits.toml").read_text())["wait"]
@@ -34,17 +35,18 @@ class Operation:
     """An operation, as its schema describes it.
 
     Attributes:
+        check: refuses arguments on two devices that only this operation refuses.
         run: computes it, without a call in between.
         shares: whether its result always has the memory of its first argument.
         written: the arguments that it writes to.
     """
 
-    __slots__ = ("makes", "mixes", "name", "run", "shares", "view", "wait", "written")
+    __slots__ = ("check", "makes", "mixes", "name", "run", "shares", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
         self.name = schema.name.partition("::")[2]
-        self.wait = _WAITS.get(self.name)
+        self.wait, self.check = _WAITS.get(self.name), CHECKS.get(self.name)
         self.written: tuple[Argument, ...] = tuple(
             (i, a.name)
             for i, a in enumerate(schema.arguments)

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
 from .arrivals import HostCopy, pinned, poison
+from .mistakes import SAME_DEVICE
 from .operations import ASKING, Operation, argument, from_host, single, times
 from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, Place, place
@@ -26,6 +27,8 @@ _CPU = torch.device("cpu")
 _ASKED = {"__bool__": "truth", "__float__": "item", "__int__": "item", "__index__": "index", "item": "item"}
 _PLAIN = frozenset({int, float, bool, type(None), torch.dtype, torch.layout, torch.memory_format, str})
 _OF_HOST = (torch.Tensor, torch.nn.Parameter)
+# Operations that a tensor of the host takes a number of a device from.
+_PUTTING = ("index_put_", "_index_put_impl_")
 _operations: dict[int, Operation] = {}
 # How each function of torch is called.
 _calls: dict[Any, Callable[[Any, Any, Any], Any]] = {}
@@ -374,6 +377,12 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
         return _copy(operation, args, kwargs, where)
     if of_host or RACES.several:
         _check_devices(operation, func, index, tensors, of_host)
+    if operation.check is not None and CURRENT.backward is None:
+        operation.check(args)
+    if operation.name in _PUTTING and not isinstance(args[0], SimulatedTensor):
+        SYNCS.note("copy to the host")
+        host_waits(stream.known())
+        return operation.run(*args, **kwargs)
     if operation.wait is not None:
         _wait(operation, args, kwargs, stream)
     if kwargs:
@@ -390,16 +399,23 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
     return written_by(stream, out, where)
 
 
+def padded(*args: Any, **kwargs: Any) -> tuple[Any, torch.Tensor]:
+    """``_pad_packed_sequence``, which gives the lengths on the host."""
+    values, lengths = observed(_padded, args, kwargs)
+    return values, on_host(lengths).clone()
+
+
+_VF: Any = torch._VF
+_padded: Any = _VF._pad_packed_sequence
+
+
 def _check_devices(
     operation: Operation, func: Any, index: int, tensors: list[SimulatedTensor], of_host: list[torch.Tensor]
 ) -> None:
     others = [one.number for one in tensors[1:] if one.number != index and one.dim()]
     if others or (of_host and not operation.mixes and _given_from_host(of_host)):
         names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
-        raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{names[0]} and {names[1]}! (at {func})"
-        )
+        raise RuntimeError(f"{SAME_DEVICE.format(*names[:2])} (at {func})")
 
 
 def _note_accesses(

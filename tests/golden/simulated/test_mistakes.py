@@ -58,6 +58,51 @@ refused(RuntimeError, "found at least two devices, cuda:0 and cuda:1", lambda: d
 assert d.to("cuda:1").device == torch.device("cuda:1") and torch.cuda.device_count() == 2
 """
 
+SINGLE = """
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+h, d, i = torch.randn(4, 3), torch.randn(4, 3, device="cuda"), torch.zeros(1, dtype=torch.long, device="cuda")
+w = torch.nn.Parameter(torch.ones(3, device="cuda"))
+
+def refused(said, call, *arguments):
+    try:
+        call(*arguments)
+    except (RuntimeError, TypeError) as error:
+        assert said in str(error), error
+    else:
+        raise SystemExit(f"no error: {said}")
+
+theirs = "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+refused(theirs, lambda: h[d > 0])
+refused(theirs, lambda: h[i])
+refused(theirs, h.__setitem__, i, 1.0)
+for index in (i, d[:, 0] > 0):
+    refused("Expected all tensors to be on the same device", d.__setitem__, index, h[:1])
+refused("Expected all tensors to be on the same device", h.__setitem__, torch.tensor([0]), d[:1])
+refused("Expected all tensors to be on the same device", torch.stack, [d[0, 0], h[0, 0]])
+refused("invalid gradient at index 0 - expected device cuda:0 but got cpu", (w * 2).backward, torch.ones(3))
+refused("assign a gradient with device type 'cpu' to a tensor", setattr, w, "grad", torch.ones(3))
+(w * 2).sum().backward(torch.tensor(1.0))
+h[torch.tensor([0])] = d[0, 0]
+assert not h.is_cuda and w.grad.is_cuda
+
+x = torch.randn(3, 7, 3, device="cuda")
+lengths = torch.tensor([2, 7, 5])
+refused("'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor",
+        lambda: pack_padded_sequence(x, lengths.cuda(), True, False))
+found, found_lengths = pad_packed_sequence(pack_padded_sequence(x, lengths, True, False), True)
+assert found.is_cuda and not found_lengths.is_cuda and found_lengths.equal(lengths)
+
+class Held(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, at):
+        return float(d[at, 0])
+
+loader = torch.utils.data.DataLoader(Held(), num_workers=1)
+refused("Cannot re-initialize CUDA in forked subprocess", list, loader)
+"""
+
 EARLY = """
 import torch
 d = torch.ones(4, device="cuda")
@@ -84,6 +129,10 @@ assert kept.eq(1).all()
 
 def test_each_tensor_that_was_forgotten_on_the_host_is_an_error(tmp_path: Path) -> None:
     seen(tmp_path, TEN, devices=2)
+
+
+def test_what_single_functions_refuse_is_an_error(tmp_path: Path) -> None:
+    seen(tmp_path, SINGLE)
 
 
 @pytest.mark.slow
