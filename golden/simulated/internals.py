@@ -14,6 +14,11 @@ Disabled: Any = _C.DisableTorchFunctionSubclass
 push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
 
 
+def modes() -> int:
+    """The number of modes on the stack; one that is being asked is not on it."""
+    return int(_C._len_torch_dispatch_stack())
+
+
 def pop_mode() -> None:
     """Take the last mode off the stack."""
     _C._pop_torch_dispatch_stack(None)

@@ -177,13 +177,14 @@ _OF_CALL = observed.__code__
 def apart() -> Iterator[None]:
     """Have what is made meanwhile be where it is asked for."""
     outer, _OBSERVED.call = _OBSERVED.call, None
-    if outer:
+    on = outer is not None and internals.modes() > 0
+    if on:
         internals.pop_mode()
     try:
         yield
     finally:
         _OBSERVED.call = outer
-        if outer:
+        if on:
             internals.push_mode(MODE)
 
 

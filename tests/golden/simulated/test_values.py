@@ -84,6 +84,7 @@ with torch.device(device):
     tell("context", torch.zeros(3) + nn.Linear(2, 2).weight.sum())
 tell("vmap", torch.func.vmap(lambda r: r * 2)(x.detach()[None]))
 tell("grad", torch.func.grad(lambda v: (v**2).sum())(x.detach()))
+tell("hessian", torch.func.hessian(lambda v: v.tanh().sum())(x.detach()))
 gather = torch.zeros(3, 4, device=device).scatter_(1, torch.tensor([[1], [2], [0]], device=device), 1.0)
 tell("scatter", gather, F.one_hot(torch.arange(3, device=device), 4), torch.tensor([x[0], x[1]]))
 """
