@@ -46,7 +46,7 @@ def values_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def adopt_wrapped(adopted: Callable[[Any], Any]) -> None:
-    """Pass what torch.func wraps and gives back through ``adopted``."""
+    """Pass what torch.func wraps and gives back, and old variables, through ``adopted``."""
     from torch._functorch import eager_transforms, vmap
 
     modules: tuple[tuple[Any, str], ...] = (
@@ -56,10 +56,13 @@ def adopt_wrapped(adopted: Callable[[Any], Any]) -> None:
     )
     for module, name in modules:
         setattr(module, name, _passed(getattr(module, name), adopted))
+    # The old `Variable(tensor)` gives a tensor of torch's own class.
+    variable: Any = torch.autograd.Variable
+    variable.__new__ = _passed(variable.__new__, adopted)
 
 
 def _passed(original: Any, through: Callable[[Any], Any]) -> Any:
-    return lambda *args: through(original(*args))
+    return lambda *args, **kwargs: through(original(*args, **kwargs))
 
 
 def parsed_arguments_pass(through: Callable[[Any], Any]) -> None:
