@@ -20,8 +20,8 @@ from .tensor import (
     apart,
     data,
     fresh,
+    observed,
     on_host,
-    padded,
     plain_call,
     read_by_host,
 )
@@ -33,7 +33,7 @@ DTYPES |= {"Byte": torch.uint8, "Char": torch.int8}
 DEVICES = [1]
 # The tensors that one of a layout consists of.
 _PARTS = {torch.sparse_coo: 2, torch.sparse_csr: 3}
-_VF: Any = torch._VF
+_padded: Any = torch._VF._pad_packed_sequence
 _to: Any = torch.Tensor.to
 _type: Any = torch.Tensor.type
 
@@ -188,6 +188,12 @@ def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> Any:
 _one_hot: Any = torch.nn.functional.one_hot
 
 
+def padded(*args: Any, **kwargs: Any) -> tuple[Any, torch.Tensor]:
+    """``_pad_packed_sequence``, which gives the lengths on the host."""
+    values, lengths = observed(_padded, args, kwargs)
+    return values, on_host(lengths).clone()
+
+
 def representation(self: SimulatedTensor, *, tensor_contents: Any = None) -> str:
     """A tensor as text, for which its values are copied to the host."""
     text = repr(read_by_host(self, "print"))
@@ -306,7 +312,7 @@ def install() -> None:
         # Found by the class, and by the function where that is called.
         OWN[getattr(whole, name)] = method
         setattr(SimulatedTensor, name, method)
-    OWN[whole.grad.__set__], OWN[_VF._pad_packed_sequence] = set_gradient, padded
+    OWN[whole.grad.__set__], OWN[_padded] = set_gradient, padded
     OWN[_one_hot], OWN[whole.type_as] = one_hot, to
     whole.to, whole.cuda, whole.type, whole.data = to, cuda, type_, data
     whole.pin_memory, whole.is_pinned = pin_memory, lambda self, device=None: pinned(self)

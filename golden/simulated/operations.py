@@ -38,10 +38,11 @@ class Operation:
         check: refuses arguments on two devices that only this operation refuses.
         run: computes it, without a call in between.
         shares: whether its result always has the memory of its first argument.
+        tensors: the positions and names of its arguments that are tensors.
         written: the arguments that it writes to.
     """
 
-    __slots__ = ("check", "makes", "mixes", "name", "run", "shares", "view", "wait", "written")
+    __slots__ = ("check", "makes", "mixes", "name", "run", "shares", "tensors", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
@@ -55,7 +56,8 @@ class Operation:
         aliases = any(r.alias_info for r in schema.returns)
         self.view = (aliases and not self.written) or self.name in _SHARING
         self.shares = self.view and not internals.is_composite(func)
-        takes = any("Tensor" in str(a.type) for a in schema.arguments)
+        takes = [(i, a.name) for i, a in enumerate(schema.arguments) if "Tensor" in str(a.type)]
+        self.tensors: set[int | str] = set().union(*takes)
         self.makes = not takes and any("Tensor" in str(r.type) for r in schema.returns)
         self.mixes = self.name in _MIXING or self.name.startswith(("_fused_", "_foreach_"))
 
@@ -76,6 +78,7 @@ def single(func: Any) -> Operation | None:
     if not operations or any(map(internals.is_composite, overloads)):
         return None
     first = operations[0]
+    first.tensors = set().union(*(one.tensors for one in operations))
     alike = all((one.written, one.makes) == (first.written, first.makes) for one in operations)
     return None if first.wait or first.makes or first.name in _MIXING or not alike else first
 

@@ -7,6 +7,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from types import MethodWrapperType
 from typing import Any
 
@@ -112,16 +113,6 @@ def adopted(value: Any) -> Any:
     return value
 
 
-def _of_class(made: Any) -> Any:
-    """What has the memory of a device, with the class."""
-    if type(made) is torch.Tensor:
-        made.__class__ = SimulatedTensor
-    elif isinstance(made, (list, tuple)):
-        for item in made:
-            _of_class(item)
-    return made
-
-
 def on_host(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the CPU with the memory of one of a device."""
     with apart(), internals.Disabled():
@@ -142,7 +133,7 @@ class _Mode(_DispatchMode):  # type: ignore[misc]
         if operation is None:
             operation = _operations[id(func)] = Operation(func)
         if operation.shares and type(args[0]) is SimulatedTensor and not RACES.several:
-            return _of_class(operation.run(*args, **kwargs or {}))
+            return adopted(operation.run(*args, **kwargs or {}))
         if sys._getframe(1).f_code is not _OF_CALL:
             where = place()
         elif _OBSERVED.place is None:
@@ -215,20 +206,18 @@ def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs:
     """Call a function that is one operation; with one stream only, `dispatch` without the way there."""
     with internals.Disabled():
         simple = not RACES.several and _is_simple(args) and (not kwargs or _is_simple(kwargs.values()))
-        # C++ may read a tensor without dimensions as a number.
-        given = (*args[1:], *kwargs.values())
-        simple = simple and not any(type(one) is SimulatedTensor and not one.dim() for one in given)
-    if not simple:
-        return observed(func, args, kwargs)
-    with internals.Disabled():
-        out = func(*args, **kwargs)
-        if operation.shares:
-            return _of_class(out)
-        stream, where = of_operation(0), place()
-        stream.seq += 1
-        if operation.written:
-            _note_accesses(operation, (), args, kwargs, stream, where)
-        return written_by(stream, out, where)
+        # A tensor in the place of a number is read by C++, which only the mode sees.
+        places = chain(enumerate(args), kwargs.items())
+        if simple and all(at in operation.tensors for at, one in places if type(one) is SimulatedTensor):
+            out = func(*args, **kwargs)
+            if operation.shares:
+                return adopted(out)
+            stream, where = of_operation(0), place()
+            stream.seq += 1
+            if operation.written:
+                _note_accesses(operation, (), args, kwargs, stream, where)
+            return written_by(stream, out, where)
+    return observed(func, args, kwargs)
 
 
 def _is_simple(values: Iterable[Any]) -> bool:
@@ -398,16 +387,6 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
         written_by(stream, out[0], where)
         return out
     return written_by(stream, out, where)
-
-
-def padded(*args: Any, **kwargs: Any) -> tuple[Any, torch.Tensor]:
-    """``_pad_packed_sequence``, which gives the lengths on the host."""
-    values, lengths = observed(_padded, args, kwargs)
-    return values, on_host(lengths).clone()
-
-
-_VF: Any = torch._VF
-_padded: Any = _VF._pad_packed_sequence
 
 
 def _check_devices(
