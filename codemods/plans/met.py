@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from codemods.plans.site import Site
 from codemods.program.git import Git
-from codemods.program.modules import effects_of
+from codemods.program.imports import Import
+from codemods.program.modules import Module, effects_of
 from codemods.program.nodes import called_name
-from codemods.program.repository import packages_around, shown_path
+from codemods.program.origins import imported
+from codemods.program.patches import ANY_NAME, replacing_of
+from codemods.program.repository import ModuleName, package_of, packages_around, shown_path
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
@@ -138,3 +142,41 @@ def _is_ignored(path: Path, source: Path) -> bool:
         # Git fails where it ignores neither.
         return False
     return told.split(b"\0")[:-1] == [os.fsencode(path)]
+
+
+def met_by_patches(gained: Iterable[Import], site: Site) -> str | None:
+    """Why what a file gains would not import what the source did; None if it would: no module that the source
+    loads replaces it, after the source took it, where it comes from.
+    """
+    around, home = site.surroundings, site.home
+    tree, package = around.source.tree, package_of(around.path, home)
+    loaded = around.once("loaded", lambda: _loaded_by(site))
+    taken = {
+        each.path: node.lineno
+        for node in reversed(tree.body)
+        if isinstance(node, ast.ImportFrom)
+        for each in imported(node, package)
+    }
+    for item in sorted((each for each in gained if each.name is not None), key=lambda each: each.path):
+        for module, line, data in loaded:
+            if line <= taken.get(item.path, 0) or item.bound.encode() not in data:
+                continue
+            names = replacing_of(module.tree, module.package).names_of(ModuleName(item.module))
+            if any(name in (item.name, ANY_NAME) for name, *_ in names):
+                what = f"{home} took {item.name} from {item.module} before it loads {module.name}"
+                return f"{what}, which replaces it there; leave what reads it where it is"
+    return None
+
+
+def _loaded_by(site: Site) -> list[tuple[Module, int, bytes]]:
+    """List the project's modules that the source loads: each with the source's line that brings it, and its
+    bytes.
+    """
+    around, loading = site.surroundings, site.loading
+    run = loading.rehearsed(site.home, around.path, around.source.tree)
+    found = []
+    for name, line in run.loaded.items():
+        file, module = site.find(name), loading.module(name)
+        if file is not None and module is not None:
+            found.append((module, line, file[0]))
+    return found

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from codemods.equal.code import reread
-from codemods.plans.met import met_by_new_file, not_loaded_alike
+from codemods.plans.met import met_by_new_file, met_by_patches, not_loaded_alike
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in
@@ -60,10 +60,13 @@ class Target:
         """Make the file with the texts of what it gets, as an interpreter reads it.
 
         Raises:
-            NotProven: if the result can't be read.
+            TargetError: if it can't import what the source does. NotProven: if the result can't be read.
         """
+        shown = self.site.layout.shown(self.path)
+        if (why := met_by_patches(self.imports.runtime, self.site)) is not None:
+            raise TargetError(f"{shown}: {why}")
         text = made_module(self.title, self.imports, texts, self.source.newline, line_limit(self.source))
-        return reread(text, self.site.layout.shown(self.path))
+        return reread(text, shown)
 
 
 def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequence[str]) -> Target:
