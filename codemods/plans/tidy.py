@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -57,7 +58,8 @@ class Tidy:
                 if not found.gone:
                     now = self._marked(left, kept)
                     break
-                now = _proven(now, drop_imports(now, found.gone))
+                gone = {alias.given for alias in found.gone}
+                now = _proven(now, drop_imports(now, gone), gone)
             except (NotProven, TextNotPreserved) as failure:
                 reason = f"it can't be taken out of the text: {failure}"
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
@@ -69,15 +71,15 @@ class Tidy:
         """The text with a mark at imports of which a linter would say that they can go."""
         found = dict.fromkeys(k.alias.statement for k in kept if k.alias is not None)
         statements = [statement for statement in found if not left.marked(statement)]
-        return _proven(left.now, mark_imports(left.now, statements)) if statements else left.now
+        return _proven(left.now, mark_imports(left.now, statements), set()) if statements else left.now
 
 
-def _proven(now: Source, text: str) -> Source:
-    """A text in which nothing has changed but that some imports are gone.
+def _proven(now: Source, text: str, gone: Set[ast.alias]) -> Source:
+    """A text in which nothing has changed but that some names of imports are gone.
 
     Raises:
         NotProven: if more has.
     """
     made = reread(text, now.path, now)
-    prove_dropped(now, made)
+    prove_dropped(now, made, gone)
     return made

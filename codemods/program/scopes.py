@@ -185,6 +185,14 @@ class ScopeTree:
         return frozenset(self.strings).union(n for _, n in (*self.uses, *self.binders, *self.declared))
 
     @cached_property
+    def read(self) -> frozenset[str]:
+        """Names of the module that its own code reads, declares or states as annotations."""
+        found = {use.node.id for use in self.annotated}
+        # A class body reads the module's name where it has not bound its own.
+        owned = (*self.uses, *self.declared)
+        return frozenset(found.union(n for o, n in owned if o is self.module or o.kind == "class"))
+
+    @cached_property
     def nodes(self) -> list[ast.AST]:
         """All nodes of the file."""
         return walk(self.source.tree)

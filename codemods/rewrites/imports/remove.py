@@ -5,24 +5,24 @@ unused.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Set
 from functools import partial
 
+from codemods.program.globals import ImportNode, is_type_checking
 from codemods.program.source import Source
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import without_names
 
-ImportNode = ast.Import | ast.ImportFrom
 
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """One name that an import statement of the file binds."""
-
-    statement: ImportNode
-    number: int
-    name: str
+def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
+    """Imports of the top level, those for type checkers included."""
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and is_type_checking(statement.test):
+            yield from (inner for inner in statement.body if isinstance(inner, (ast.Import, ast.ImportFrom)))
+        elif isinstance(statement, ast.Import) or (
+            isinstance(statement, ast.ImportFrom) and statement.module != "__future__"
+        ):
+            yield statement
 
 
 def mark_imports(source: Source, statements: Collection[ast.stmt]) -> str:
@@ -36,15 +36,17 @@ def mark_imports(source: Source, statements: Collection[ast.stmt]) -> str:
     return "".join(lines)
 
 
-def drop_imports(source: Source, gone: Collection[Alias]) -> str:
-    """A file's text without some imports.
+def drop_imports(source: Source, gone: Set[ast.alias]) -> str:
+    """A file's text without some names of its imports.
 
     Raises:
         TextNotPreserved: if libcst would write one of their statements differently.
     """
-    numbers: dict[ImportNode, set[int]] = {}
-    for alias in gone:
-        numbers.setdefault(alias.statement, set()).add(alias.number)
+    numbers = {
+        statement: {number for number, alias in enumerate(statement.names) if alias in gone}
+        for statement in import_statements(source.tree)
+        if not gone.isdisjoint(statement.names)
+    }
     whole = {s for s in numbers if len(numbers[s]) == len(s.names)}
     blocks = [s for s in source.tree.body if isinstance(s, ast.If) and not s.orelse and whole >= {*s.body}]
     # A block for type checkers that holds nothing goes with its imports.

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 
+from codemods.equal.imports import without_imports
 from codemods.program.annotations import quoted_in
-from codemods.program.globals import is_type_checking
+from codemods.program.globals import ImportNode
 from codemods.program.imports import bound_name
 from codemods.program.loading import Run
 from codemods.program.namespaces import asking
@@ -22,13 +22,26 @@ from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.surroundings import Surroundings
 from codemods.program.texts import mentions
-from codemods.rewrites.imports.remove import Alias, ImportNode
+from codemods.rewrites.imports.remove import import_statements
 
 # Code that asks for these attributes may read any name of its module.
 _ATTRIBUTES = frozenset(["__builtins__", "__dict__", "__globals__", "f_globals", "f_locals"])
 _MARK = re.compile(
     r"#\s*noqa(?!\s*:)|#\s*noqa\s*:.*\bF401\b|unused-import|noinspection\s+PyUnresolved", re.IGNORECASE
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One name that an import statement of the file binds."""
+
+    statement: ImportNode
+    given: ast.alias
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return bound_name(self.given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +109,14 @@ class Left:
     def _unused(self) -> Iterator[Alias]:
         """Aliases of plain imports at the top level that the file does not read, not in quotes either."""
         tree = self.tree
-        read = read_names(tree) | quoted_in(self.now.tree)
+        read = tree.read | quoted_in(self.now.tree)
         plain = {*import_statements(self.now.tree)}
         for statement in import_statements(self.now.tree):
-            for number, alias in enumerate(statement.names):
-                name = bound_name(alias)
+            for given in statement.names:
+                name = bound_name(given)
                 binders = tree.binders.get((tree.module, name), ())
                 if name not in read and all(binder.node in plain for binder in binders):
-                    yield Alias(statement, number, name)
+                    yield Alias(statement, given)
 
     def _any_name(self) -> str | None:
         """Why any name of the file may be read."""
@@ -118,7 +131,7 @@ class Left:
 
     def _needed(self, alias: Alias, mentioned: Mapping[str, int]) -> str | None:
         """Why somebody else needs one name."""
-        name, given = alias.name, _given(alias)
+        name, given = alias.name, alias.given
         reasons = {
             "it moved, and is still to be had from here": name in self.exported,
             "tests replace it": name in self.seams,
@@ -155,12 +168,13 @@ class Left:
             reason = f"{min(full.back)} imports this file back while it loads"
             return [], [self._kept(alias, reason) for alias in gone]
         while gone:
-            lost = _first_difference(full, loading(_without(self.now.tree, gone)))
+            left = without_imports(self.now.tree.body, {alias.given for alias in gone})
+            lost = _first_difference(full, loading(ast.Module(left, [])))
             if lost is None:
                 break
             line, reason, module = lost
             brought = [alias for alias in gone if alias.statement.lineno == line]
-            named = [alias for alias in brought if module.endswith(f".{_given(alias).name}")]
+            named = [alias for alias in brought if module.endswith(f".{alias.given.name}")]
             for alias in (named or brought)[:1] or tuple(gone):
                 gone.remove(alias)
                 kept.append(self._kept(alias, reason))
@@ -168,24 +182,6 @@ class Left:
 
     def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
         return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
-
-
-def _without(tree: ast.Module, gone: Collection[Alias]) -> ast.Module:
-    """A file's tree without some imports of its top level; those in blocks for type checkers load nothing."""
-    body: list[ast.stmt] = []
-    for statement in tree.body:
-        dropped = {alias.number for alias in gone if alias.statement is statement}
-        if isinstance(statement, (ast.Import, ast.ImportFrom)) and dropped:
-            left = copy(statement)
-            left.names = [alias for number, alias in enumerate(statement.names) if number not in dropped]
-            body += [left] if left.names else []
-        else:
-            body.append(statement)
-    return ast.Module(body, [])
-
-
-def _given(alias: Alias) -> ast.alias:
-    return alias.statement.names[alias.number]
 
 
 def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
@@ -203,33 +199,6 @@ def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
     return None
 
 
-# The text
-
-
-def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
-    """Imports of the top level, those for type checkers included."""
-    for statement in tree.body:
-        if isinstance(statement, ast.If) and is_type_checking(statement.test):
-            yield from (inner for inner in statement.body if isinstance(inner, (ast.Import, ast.ImportFrom)))
-        elif isinstance(statement, ast.Import) or (
-            isinstance(statement, ast.ImportFrom) and statement.module != "__future__"
-        ):
-            yield statement
-
-
-# Who reads a name
-
-
-def names_needed(tree: ScopeTree) -> set[str]:
+def names_needed(tree: ScopeTree) -> frozenset[str]:
     """Names that a module's own code reads, and those that its texts mention."""
-    return read_names(tree).union(name for name, _ in mentions(tree.source))
-
-
-def read_names(tree: ScopeTree) -> set[str]:
-    """Names of the module that its own code reads, declares or states as annotations."""
-    found = {use.node.id for use in tree.annotated}
-    for owner, name in (*tree.uses, *tree.declared):
-        # A class body reads the module's name where it has not bound its own.
-        if owner is tree.module or owner.kind == "class":
-            found.add(name)
-    return found
+    return tree.read.union(name for name, _ in mentions(tree.source))
