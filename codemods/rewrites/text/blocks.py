@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from codemods.program.nodes import first_line
-from codemods.rewrites.text.layout import is_docstring, own_comments
+from codemods.rewrites.text.layout import own_comments
 
 Change = Callable[[Any], Any]
 Made = Callable[[], Sequence[cst.BaseStatement]]
@@ -39,7 +39,8 @@ class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
-    ``taken`` gets what left; ``deleted`` are lines that go.
+    ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``deleted`` are lines
+    that go.
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
@@ -50,6 +51,7 @@ class Todo:
     gone: set[ast.stmt] = field(default_factory=set)
     cut: set[ast.stmt] = field(default_factory=set)
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
+    filled: set[ast.stmt] = field(default_factory=set)
     places: list[Place] = field(default_factory=list)
     deleted: list[tuple[int, int]] = field(default_factory=list)
 
@@ -82,11 +84,6 @@ class Pass(Plain, cst.CSTTransformer):
         """Change a node, and put statements around one of a block or take it out."""
         for change in self.todo.changes.get(original_node, ()):
             updated_node = change(updated_node)
-        if isinstance(original_node, cst.IndentedBlock):
-            first = updated_node.body[:1]
-            if first and is_docstring(first[0]) and not is_docstring(original_node.body[0]):
-                filler = cst.SimpleStatementLine([cst.Pass()])
-                return updated_node.with_changes(body=[filler, *updated_node.body])
         statement = self.todo.statements.get(original_node)
         if statement is None or not isinstance(original_node, cst.BaseStatement):
             return updated_node
@@ -106,9 +103,10 @@ class Pass(Plain, cst.CSTTransformer):
             # The comments above go with it, whatever they are about.
             at = next((number for number, line in enumerate(lines) if line.comment), len(lines))
             todo.taken[statement] = node.with_changes(leading_lines=lines[at:])
-            found = []
+            found: list[Any] = [cst.SimpleStatementLine([cst.Pass()])] if statement in todo.filled else []
         else:
-            at = len(lines) - own_comments(lines, first_line(statement)) if made else 0
+            above = (line.comment.value if line.comment else "" for line in reversed(lines))
+            at = len(lines) - own_comments(above, first_line(statement)) if made else 0
             found = [node.with_changes(leading_lines=lines[at:])]
         if made:
             made[0] = made[0].with_changes(leading_lines=[*lines[:at], *made[0].leading_lines])

@@ -19,7 +19,7 @@ import libcst as cst
 
 from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
-from codemods.program.source import Source, all_blocks, statements_in
+from codemods.program.source import Source, all_blocks, blocks_of, statements_in
 from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo
 from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 from codemods.rewrites.text.lockstep import Unpaired, paired, pairs
@@ -42,7 +42,6 @@ class Chunk:
     first: int
     end: int
     statements: list[ast.stmt]
-    block: list[ast.stmt]
     heads: list[str]
     module: cst.Module
 
@@ -151,7 +150,7 @@ class Program:
                 rows = zip(text.split("\n"), code.split("\n"), strict=False)
                 wrong = next((n for n, (a, b) in enumerate(rows) if a != b), 0)
                 raise TextNotPreserved(first + 1 + max(0, wrong - len(heads)))
-            chunk = Chunk(first, end, inside, block, heads, _with_header_below(module))
+            chunk = Chunk(first, end, inside, heads, _with_header_below(module))
             self.chunks.append(chunk)
             self._pair(inside, chunk)
         except (cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
@@ -243,6 +242,7 @@ class Program:
     @cached_property
     def _codes(self) -> list[tuple[Chunk, str]]:
         """The chunks with their new texts."""
+        self._fill()
         found = []
         for chunk in self.chunks:
             try:
@@ -250,6 +250,14 @@ class Program:
             except RecursionError:
                 raise TextNotPreserved(chunk.first + 1) from None
         return found
+
+    def _fill(self) -> None:
+        """A block has some statement, and a text that was none is no docstring."""
+        for node in statements_in(self.source.tree) if self.todo.gone else ():
+            for block in blocks_of(node):
+                left = [statement for statement in block if statement not in self.todo.gone]
+                if block and block[0] in self.todo.gone and (not left or documentation(left) is not None):
+                    self.todo.filled.add(block[0])
 
     def text(self) -> str:
         """The new text."""
@@ -288,15 +296,7 @@ class Program:
         if not chunk.heads:
             return made.code
         block: Any = chunk.around(made)[-1]
-        code = made.code.removeprefix("".join(chunk.heads)) if block.body else ""
-        left = [statement for statement in chunk.block if statement not in self.todo.gone]
-        document = documentation(left)
-        if chunk.statements[0] is chunk.block[0] and (
-            not left or (document is not None and document is not chunk.block[0])
-        ):
-            # A block has some statement, and a text that was none is no docstring.
-            return f"{self._indent(chunk.block[0])}pass{self.source.newline}{code}"
-        return code
+        return made.code.removeprefix("".join(chunk.heads)) if block.body else ""
 
     def module_of(self, statement: ast.stmt) -> cst.Module:
         """The tree that a statement was part of."""
@@ -327,6 +327,7 @@ class Program:
                 _skip(new, places.popleft().count)
             _skip(new, sum(added.count for added in self.todo.before.get(statement, ())))
             if statement in self.todo.gone or statement in self.todo.cut:
+                _skip(new, statement in self.todo.filled)
                 continue
             found = next(new)
             yield found, statement

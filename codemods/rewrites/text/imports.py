@@ -85,11 +85,6 @@ def from_statement(module: str, names: Sequence[str], width: int, newline: str) 
     return newline.join([f"from {module} import (", *(f"    {name}," for name in names), ")"])
 
 
-def is_described(source: Source, number: int) -> bool:
-    """Tell whether a top-level statement is the module's docstring."""
-    return number == 0 and documentation(source.tree.body) is not None
-
-
 def imports_above(source: Source, text: str, before: int) -> tuple[int, str, int]:
     """Where import statements go that code from a line on needs: the number of lines above them, their text
     with blank lines around it, and how many they are.
@@ -100,10 +95,10 @@ def imports_above(source: Source, text: str, before: int) -> tuple[int, str, int
         return 0, "", 0
     body, lines, newline = source.tree.body, source.lines, source.newline
     last, above = 0, None
-    for number, statement in enumerate(body):
+    for statement in body:
         if statement.lineno >= before:
             break
-        if is_described(source, number) or isinstance(statement, (ast.Import, ast.ImportFrom)):
+        if statement is documentation(body) or isinstance(statement, (ast.Import, ast.ImportFrom)):
             last, above = statement.end_lineno or 0, statement
     top = first_line(body[0]) - 1 - comments_above(source, body[0]) if body else len(lines)
     while above is None and last < top and lines[last].startswith("#"):

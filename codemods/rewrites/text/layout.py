@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 import libcst as cst
 
@@ -34,39 +35,21 @@ def indentation(source: Source, line: int) -> str:
     return text[: len(text) - len(text.lstrip(" \t"))]
 
 
-def room(source: Source, line: int) -> int:
-    """The width that a line has beyond its indentation."""
-    return line_limit(source) - len(indentation(source, line))
-
-
-def blank_lines(count: int) -> list[cst.EmptyLine]:
-    """Empty lines."""
-    return [cst.EmptyLine(indent=False)] * count
-
-
-def own_comments(lines: Sequence[cst.EmptyLine], first: int) -> int:
-    """How many lines directly above a definition are comments that belong to it.
+def own_comments(above: Iterable[str], first: int) -> int:
+    """How many of the lines ``above`` a definition, the nearest first, are comments that belong to it.
 
     ``first`` is the number of the definition's own first line; a comment at the top of the file (licence,
     encoding, interpreter) belongs to the file.
     """
-    count = 0
-    for line in reversed(lines):
-        if line.comment is None or _SECTION.match(line.comment.value):
-            break
-        count += 1
+    count = len([*takewhile(lambda line: line.startswith("#") and not _SECTION.match(line), above)])
     return count if first - count > 2 else 0
 
 
 def comments_above(source: Source, statement: ast.stmt) -> int:
     """How many comments directly above a statement are its own."""
-    row, mark = first_line(statement), f"{indentation(source, statement.lineno)}#"
-    above: list[cst.EmptyLine] = []
-    for line in reversed(source.lines[: row - 1]):
-        if not line.startswith(mark):
-            break
-        above.insert(0, cst.EmptyLine(comment=cst.Comment(line.strip())))
-    return own_comments(above, row)
+    row, indent = first_line(statement), indentation(source, statement.lineno)
+    above = takewhile(lambda line: line.startswith(indent), reversed(source.lines[: row - 1]))
+    return own_comments((line[len(indent) :] for line in above), row)
 
 
 def comments_inside(source: Source, statement: ast.stmt) -> int:

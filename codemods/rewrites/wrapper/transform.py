@@ -15,7 +15,7 @@ import libcst as cst
 from codemods.program.helpers import Helper, is_generator
 from codemods.program.source import Source
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.text.layout import BLANK, NOTHING, blank_lines, documentation, room
+from codemods.rewrites.text.layout import BLANK, NOTHING, documentation, indentation, line_limit
 from codemods.rewrites.text.lockstep import flat
 
 _INDENT = "    "
@@ -37,7 +37,7 @@ def _split(program: Program, helper: Helper, name: str) -> None:
     source, statement = program.source, helper.node
     annotated = "annotations" in source.future_flags
     residual: list[cst.FunctionDef] = []
-    width = room(source, statement.lineno)
+    width = line_limit(source) - len(indentation(source, statement.lineno))
 
     def body(node: Any) -> cst.FunctionDef:
         """The function with the body."""
@@ -96,7 +96,7 @@ def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> c
     own = _INDENT if block is None or block.indent is None else block.indent
     forward = _forward(helper, name, width - len(own))
     return node.with_changes(
-        leading_lines=blank_lines(1),
+        leading_lines=[cst.EmptyLine(indent=False)],
         body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
     )
 
