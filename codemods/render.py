@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from codemods.program.patches import ANY_NAME
 from codemods.program.source import split_lines
-from esper_harness.report.json import json_text
 from esper_harness.report.plain import columns
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ def line_count(data: bytes | None) -> int:
 
 def as_json(report: Report) -> str:
     """The report as one JSON object."""
+    from esper_harness.report.json import json_text
+
     document = {
         "version": 1,
         "files": [

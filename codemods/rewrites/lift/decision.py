@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refused_by
-from codemods.rewrites.rules import CHECKS
+from codemods.rewrites.rules import assumptions, calls, definition, moving
+
+# In the order in which they are tried; the first refusal counts.
+CHECKS: tuple[Callable[[Lifting, Helper], Refusals], ...] = (
+    # Before names are compared: the scope of type parameters is no function's.
+    definition.understood,
+    definition.no_class_cell,
+    assumptions.no_dynamic_names,
+    assumptions.not_looked_at,
+    calls.no_shared_writes,
+    calls.bound_once,
+    calls.defined_first,
+    definition.plain_definition,
+    definition.annotations_safe,
+    calls.only_called,
+    calls.captures_settled,
+    moving.globals_travel,
+    moving.passed_globals_settled,
+    assumptions.lifetimes_unseen,
+)
 
 
 @dataclass(frozen=True, slots=True)
