@@ -77,9 +77,10 @@ def _emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[No
 def install() -> None:
     """Give the answers where ``torch.cuda`` asks for them."""
     build: Any = torch._C
-    # A build for CUDA has functions of its own, which would ask a driver.
-    for name in [name for name in vars(build) if name.startswith(_BUILT)]:
-        delattr(build, name)
+    # A build for CUDA has functions of its own, which would ask a driver. Modules import its classes by name.
+    for name, value in list(vars(build).items()):
+        if name.startswith(_BUILT) and not isinstance(value, type):
+            delattr(build, name)
     for name, value in _BUILD.items():
         setattr(build, name, always(value))
     build.__getattr__ = _missing
