@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from golden.check.ab import AbResult, Side
 from golden.check.progress import progress
 from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
+from golden.compare.living import LivingState
 from golden.compare.operations import Located, locate, read_operations
 from golden.record import record_run
 from golden.trace.trace import Trace
+
+# How many looks at modules a run takes between the last identical one and the first that differs.
+_LOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +43,53 @@ def localize(
 
     None if the runs are the same there.
     """
-    step = step_of(found.comparison)
-    at_end = step is None
-    if step is None:
-        step = max((len(process.steps) for process in found.left.processes), default=0)
-    traces = []
-    # The base twice: what differs between its two runs, times say, is not looked at.
-    for side, folder in ((base, "base-dense"), (base, "base-dense-again"), (head, "head-dense")):
-        progress.say(f"{side.run.name}, {side.label}: running again, densely at step {step}")
-        # The steps after it show how fast a difference grows.
+
+    def run(side: Side, folder: str, where: str, **closely: Any) -> Trace:
+        progress.say(f"{side.run.name}, {side.label}: running again, {where}")
         trace = record_run(
             side.run,
             root=side.root,
+            beside=side.beside,
             out=out / folder,
             data=data,
-            dense=range(step, step + 8),
-            operations=step,
             label=side.label,
-            beside=side.beside,
+            **closely,
         )
-        traces.append(trace)
-    left, again, right = traces
-    left = with_unstable(left, found.left.about.unstable)
+        return with_unstable(trace, found.left.about.unstable) if side is base else trace
+
+    steps = max((len(process.steps) for process in found.left.processes), default=0)
+    comparison, between = found.comparison, _between(found.comparison, steps)
+    while len(between) > 2:
+        looks = between[:: -(-len(between) // _LOOKS)]
+        where = f"with more looks at modules before step {between[-1]}"
+        closer = compare(
+            run(base, f"base-{len(between)}", where, looks=looks),
+            run(head, f"head-{len(between)}", where, looks=looks),
+        )
+        if not len(_between(closer, steps)) < len(between):
+            break
+        comparison, between = closer, _between(closer, steps)
+    found_at = step_of(comparison)
+    step = steps if found_at is None else found_at
+    # The steps after it show how fast a difference grows.
+    closely: dict[str, Any] = {"dense": range(step, step + 8), "operations": step, "looks": between}
+    where = f"densely at step {step}"
+    left = run(base, "base-dense", where, **closely)
+    # What differs between two runs of the base, times say, is not looked at.
+    again = run(base, "base-dense-again", where, **closely)
+    right = run(head, "head-dense", where, **closely)
     operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
-    if at_end and not lines and all(located.change == "nothing" for _, located in operations):
+    if found_at is None and not lines and all(located.change == "nothing" for _, located in operations):
         return None
     return Localized(step, left, right, compare(left, right), operations, lines)
+
+
+def _between(found: Comparison, steps: int) -> range:
+    """Return the steps from the last identical look at modules to a first divergence at one; else none."""
+    if isinstance(found, Different) and isinstance(found.first, LivingState):
+        number = found.first.number
+        return range(found.first.since, (steps - 1 if number is None else number) + 1)
+    return range(0)
 
 
 def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple[str, LineChange]]:

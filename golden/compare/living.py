@@ -46,7 +46,7 @@ class ModuleChange:
 class LivingState(Divergence):
     """The first look at which something that lives differs: before the step ``number`` or ``after`` it.
 
-    ``number`` is None for the end of the run.
+    ``number`` is None for the end of the run; ``since`` is that of the last look that is identical.
     """
 
     title = "modules and own generators"
@@ -57,6 +57,7 @@ class LivingState(Divergence):
     after: bool
     changes: tuple[ModuleChange, ...]
     before: str
+    since: int
 
     def order(self) -> tuple[float, float, float]:
         if self.number is None:
@@ -113,7 +114,7 @@ def compare_living(sides: Sides) -> Found:
     found: list[LivingState] = []
     compared = 0
     alone: dict[str, None] = {}
-    before = "the start"
+    before, since = "the start", 0
     for look in left.looks:
         other = others.get(look.name)
         if other is None or (until is not None and look.number is not None and look.number >= until):
@@ -125,8 +126,10 @@ def compare_living(sides: Sides) -> Found:
         compared += amount
         alone |= dict.fromkeys(lonely)
         if changes and not found:
-            found.append(LivingState(left.name, look.name, look.number, look.after, tuple(changes), before))
-        before = look.name
+            found.append(
+                LivingState(left.name, look.name, look.number, look.after, tuple(changes), before, since)
+            )
+        before, since = look.name, look.number or 0
     uncompared = [*_unlooked(left, right)]
     uncompared += [f"what lived on one side only ({listed(alone, 3)})"] if alone else []
     return Found(found, Compared(living=compared, uncompared=tuple(uncompared)))

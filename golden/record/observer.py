@@ -70,7 +70,7 @@ class Observer:
         self._spec = spec
         env = spec.get("env")
         self._rule = layouts.EnvRule(**env) if env else None
-        self._dense = range(*spec["dense"]) if spec["dense"] else range(0)
+        self._dense, self._looks = range(*spec["dense"]), range(*spec["looks"])
         # Of each operation and line, while they are written.
         self._logs: list[Any] = []
         self._state_left = _STATE_AT_MOST
@@ -209,8 +209,9 @@ class Observer:
         self._stop_log()
         with self._lock, unseen():
             self._step(optimizer)
-            if is_due(self._steps - 1, 2):
-                self._living.look(f"step {self._steps - 1}", self._steps - 1, after=True)
+            last = self._steps - 1
+            if is_due(last, 2) or last in self._looks:
+                self._living.look(f"step {last}", last, after=True)
         self._start_log()
 
     def _on_occasion(self, name: str) -> None:

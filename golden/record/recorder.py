@@ -40,7 +40,8 @@ def record_run(
     root: Path,
     out: Path,
     data: Path | None = None,
-    dense: range | None = None,
+    dense: range = range(0),
+    looks: range = range(0),
     operations: int | None = None,
     label: str = "",
     reach: Sequence[str] = (),
@@ -49,9 +50,10 @@ def record_run(
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
-    ``dense`` names optimizer steps whose tensors are kept in full, ``operations`` one step before which every
-    operation is logged, ``reach`` files below ``root`` whose lines that ran are kept; ``watch`` is asked now
-    and then whether the run is to end; ``beside`` is the working tree of which ``root`` is another version.
+    ``dense`` names optimizer steps whose tensors are kept in full, ``looks`` those at which modules are
+    looked at in any case, ``operations`` one step before which every operation is logged, ``reach`` files
+    below ``root`` whose lines that ran are kept; ``watch`` is asked now and then whether the run is to end;
+    ``beside`` is the working tree of which ``root`` is another version.
     The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
     """
@@ -66,7 +68,8 @@ def record_run(
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder, own_tree(run, root, beside) as place:
         closely: dict[str, Any] = {
-            "dense": [dense.start, dense.stop] if dense else None,
+            "dense": [dense.start, dense.stop, dense.step],
+            "looks": [looks.start, looks.stop, looks.step],
             "operations": operations,
         }
         closely["reach"] = asked(reach, place, folder)

@@ -122,7 +122,7 @@ class Project:
 
     def record(self, out: str, *, dense: bool = False) -> Path:
         """Record the run `train`, with every tensor of every step if ``dense``; the folder of its trace."""
-        steps = range(100) if dense else None
+        steps = range(100 if dense else 0)
         folder = self.root / out / "train"
         record_run(find_run("train", self.root), root=self.root, out=folder, dense=steps, label="train")
         return folder

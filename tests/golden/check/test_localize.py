@@ -99,6 +99,38 @@ def test_ab_localize(project: Project) -> None:
     assert (told.code, "Where it arises" in page.read_text()) == (0, False), told
 
 
+SHADOW = """
+import copy, torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+shadow = copy.deepcopy(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(60):
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    if step == 45:
+        shadow.bias.data.fill_(VALUE)
+"""
+
+
+@pytest.mark.slow
+def test_ab_localize_looks_more_often_between_two_looks_at_modules(project: Project) -> None:
+    project.script(SHADOW.replace("VALUE", "2.0"), "other.py")
+    project.script(SHADOW.replace("VALUE", "3.0"))
+    project.run_file(
+        'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
+    )
+    result = project.golden("ab", "train", "--localize", "-n", "2")
+    assert result.code == 1, result
+    assert "after step 48 overall: parameter bias" in result.out
+    assert "last identical: step 40" in result.out
+    assert "after step 46 overall: parameter bias" in result.out
+    assert "last identical: step 45" in result.out
+    assert "operations before step 46: aten.fill_.Scalar in outside modules at other.py:" in result.out
+    assert "has equal tensors and other arguments: 2.0 -> 3.0" in result.out
+
+
 LOADER = """
 import sys, time, torch
 

@@ -135,7 +135,7 @@ def _step(process: str, kind: str, *, number: int = 3, point: int = 0) -> StepDi
 
 def _living(number: int | None, *, after: bool) -> LivingState:
     change = ModuleChange("module Net#1", (KindChange("params", 1, ()),))
-    return LivingState("rank-0", "step 2", number, after, (change,), "step 1")
+    return LivingState("rank-0", "step 2", number, after, (change,), "step 1", 1)
 
 
 # By what can be the cause of what follows.
