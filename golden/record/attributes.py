@@ -25,6 +25,8 @@ _ABSENT = object()
 _LARGEST_MIB = 64
 _LEAVES_AT_MOST = 2_000
 _SHOWN = 120
+# Of objects, as `id` gives them; trackers of objects have them as keys.
+_ADDRESSES = 2**32
 
 
 class Attributes:
@@ -158,9 +160,14 @@ def _kept(value: Any, depth: int = 0) -> tuple[Any] | None:
         items = [_kept(item, depth + 1) for item in value]
         return None if None in items else ([item[0] for item in items if item is not None],)
     if isinstance(value, dict):
-        rows = {str(key): _kept(item, depth + 1) for key, item in value.items()}
+        rows = {_key(key, place): _kept(item, depth + 1) for place, (key, item) in enumerate(value.items())}
         return ({key: row[0] for key, row in rows.items() if row is not None},)
     return None
+
+
+def _key(key: Any, place: int) -> str:
+    """Return the key of an item as text; of one that is as large as an address, its place."""
+    return f"(item {place})" if type(key) is int and key >= _ADDRESSES else str(key)
 
 
 def shared(tables: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Any]]]) -> str:

@@ -30,6 +30,7 @@ class Net(nn.Module):
         self.calls, self.scale, self.mean = 0, 0.5, torch.zeros(3)
         self.begun, self.where, self.kinds = time.perf_counter(), sys.argv[1], {"b", "a"}
         self.layers = [self.body]
+        self.named = {id(self.body): "body", id(self.words): "words"}
         self.odd, self.latency_ms = Odd(a=3), time.perf_counter() % 1
         # ATTRIBUTES
     def forward(self, x):
@@ -70,6 +71,7 @@ CHANGES = [
     ("LAST", "net.calls += 1", "attribute calls: 3 -> 4"),
     ("LAST", "net.mean[1] = 1", "attribute mean"),
     ("LAST", "net.kinds.add('c')", "attribute kinds"),
+    ("LAST", "net.named[id(net.body)] = 'other'", "attribute named"),
     ("LAST", "net.body[1].p = 0.3", "attribute body.1.p: 0.2 -> 0.3"),
     (
         "LAST",
