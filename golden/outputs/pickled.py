@@ -156,25 +156,31 @@ def _load(file: io.BytesIO, storage: Callable[[Any], Any]) -> Any:
         raise Unreadable(f"not read as a pickle: {type(error).__name__}: {error}") from None
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """Return a tree of dictionaries, lists, numbers and text; tensors and bytes as digests."""
-    if depth > _DEEPEST:
-        raise Unreadable("nested too deeply, or in a circle")
+def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
+    """Return a tree of dictionaries, lists, numbers and text; tensors and bytes as digests.
+
+    Of an object that holds itself it says inside how many levels further up it stands.
+    """
+    if id(value) in above:
+        return f"<{len(above) - above.index(id(value))} levels up>"
+    if len(above) > _DEEPEST:
+        raise Unreadable("nested too deeply")
+    above = (*above, id(value))
     match value:
         case None | bool() | int() | float() | str():
             return value
         case bytes() | bytearray():
             return f"bytes[{len(value)}] {xxhash.xxh3_128_hexdigest(bytes(value))}"
         case dict():
-            return {_key(key): plain(item, depth + 1) for key, item in value.items()}
+            return {_key(key): plain(item, above) for key, item in value.items()}
         case list() | tuple():
-            return [plain(item, depth + 1) for item in value]
+            return [plain(item, above) for item in value]
         case set() | frozenset():
-            return sorted((plain(item, depth + 1) for item in value), key=repr)
+            return sorted((plain(item, above) for item in value), key=repr)
         case type():
             return f"<{getattr(value, 'name', '') or value.__name__}>"
         case _Record():
-            return _plain_record(value, depth)
+            return _plain_record(value, above)
         case complex():
             return repr(value)
     return f"<{type(value).__name__}>"
@@ -184,27 +190,27 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) else str(plain(key))
 
 
-def _plain_record(found: _Record, depth: int) -> Any:
+def _plain_record(found: _Record, above: tuple[int, ...]) -> Any:
     if found.name in _TENSOR_MAKERS:
         return _tensor(found.args)
     if found.name == "_codecs.encode" and found.args[1:] == ["latin1"]:
         # How protocol 2, which torch.save writes, keeps bytes.
-        return plain(found.args[0].encode("latin1"), depth + 1)
+        return plain(found.args[0].encode("latin1"), above)
     if found.name in _PARAMETER_MAKERS and found.args:
-        return plain(found.args[0], depth + 1)
+        return plain(found.args[0], above)
     if found.name in _MAPPINGS and not found.states:
-        return {_key(key): plain(item, depth + 1) for key, item in found.items}
+        return {_key(key): plain(item, above) for key, item in found.items}
     if found.name in _SEQUENCES:
         inside = found.args[0] if found.args and isinstance(found.args[0], (list, tuple)) else []
-        return [plain(item, depth + 1) for item in [*inside, *(item for _, item in found.items)]]
+        return [plain(item, above) for item in [*inside, *(item for _, item in found.items)]]
     tree: dict[str, Any] = {"type": found.name}
     # The order of what an object holds says nothing, that of what it was made from does.
     if found.args:
-        tree["made from"] = [plain(item, depth + 1) for item in found.args]
+        tree["made from"] = [plain(item, above) for item in found.args]
     for key, item in found.items:
-        tree[_key(key)] = plain(item, depth + 1)
+        tree[_key(key)] = plain(item, above)
     for state in found.states:
-        held = plain(state, depth + 1)
+        held = plain(state, above)
         tree |= held if isinstance(held, dict) else {"state": held}
     return tree
 

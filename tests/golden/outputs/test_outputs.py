@@ -223,6 +223,24 @@ def test_nothing_that_a_file_names_is_run(tmp_path: Path) -> None:
             read_pickle(raw)
 
 
+class Node:
+    def __init__(self, value: int, parent: Node | None = None) -> None:
+        self.value, self.parent, self.parts = value, parent, [Node(value + 1, self)] if value < 2 else []
+
+
+def test_objects_that_hold_what_holds_them_are_read(tmp_path: Path) -> None:
+    """As the nodes of a configuration do in checkpoints of programs with hydra."""
+    one, same = read_pickle(pickle.dumps(Node(0))), read_pickle(pickle.dumps(Node(0)))
+    assert one == same
+    assert one["parts"][0]["parent"] == "<5 levels up>"
+    assert one != read_pickle(pickle.dumps(Node(1)))
+    deep: list[object] = []
+    for _ in range(99):
+        deep = [deep]
+    with pytest.raises(Unreadable, match="nested too deeply"):
+        read_pickle(pickle.dumps(deep))
+
+
 def test_bytes_of_an_older_protocol_are_bytes_and_no_text(tmp_path: Path) -> None:
     import torch
 
