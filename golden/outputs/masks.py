@@ -141,7 +141,7 @@ class Masks:
     def is_unstable(self, path: str, value: Any = None) -> bool:
         """Tell whether a field is left out: the run says so, or its name is that of a time or a rate.
 
-        No truth value is one of these.
+        No truth value and no table is one of these.
         """
         name = path.rpartition(".")[2].rpartition("/")[2]
         words = _words(name)
@@ -151,7 +151,7 @@ class Masks:
         if timed and _SPLIT.split(name)[-1].lower() in _NOT_MEASURED:
             timed = False
         measured = timed or name.lower().endswith(_ENDINGS)
-        return self.unstable.name(path) or (measured and not isinstance(value, bool))
+        return self.unstable.name(path) or (measured and not isinstance(value, (bool, Mapping)))
 
     def lines(self, text: str) -> Iterator[str]:
         """Yield the lines of a text that can repeat; of what was drawn over, only what remained."""

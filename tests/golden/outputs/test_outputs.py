@@ -347,6 +347,11 @@ def test_a_truth_value_is_no_time_whatever_its_name() -> None:
     assert Masks({}).tree(settings) == {"time_dependent": True, "log_time": False}
 
 
+def test_a_table_is_no_time_whatever_its_name() -> None:
+    state = {"time_mlp": {"weight": "float32[2] 0a", "seconds": 3.5}, "epoch_times": [0.25, 0.5]}
+    assert Masks({}).tree(state) == {"time_mlp": {"weight": "float32[2] 0a"}}
+
+
 def test_tables_with_comments_and_without_a_name_that_says_so(tmp_path: Path) -> None:
     sides = []
     for took, begun in ((0.25, 1_795_404_190.1), (12.5, 1_795_404_194.7)):
