@@ -15,7 +15,7 @@ root_option = click.option(
 data_option = click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="A data folder for runs with a [data] table; with a command, one that it reads and git ignores.",
+    help="A data folder for runs with a [data] table; with a command, what it reads that git does not keep.",
 )
 workers_option = click.option(
     "-n",

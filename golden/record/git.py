@@ -15,6 +15,8 @@ from golden.trace.errors import UnusableInput
 _NEW = ("--others", "--exclude-standard")
 _IGNORED = ("--others", "--ignored", "--exclude-standard", "--directory")
 _BYTECODE = "__pycache__"
+# The place of a tree in its temporary folder, with room above it for what a program finds at `../data`.
+TREE = "a/b/c/d/tree"
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -108,7 +110,7 @@ def worktree(root: Path, ref: str, *, submodules: bool = True) -> Iterator[Path]
     commit = commit_of(root, ref)
     inside = _git(root, "rev-parse", "--show-prefix")
     with tempfile.TemporaryDirectory(prefix="golden-tree-") as scratch:
-        tree = Path(scratch) / "tree"
+        tree = Path(scratch) / TREE
         added = _git(root, "worktree", "add", "--detach", str(tree), commit)
         try:
             if added.returncode != 0:
@@ -125,15 +127,22 @@ def share(paths: Sequence[str], root: Path, tree: Path) -> None:
     """Link files and folders of ``root`` into a tree that lacks them: data that git does not keep.
 
     What git keeps is refused: a version would be given code of another one. Of a folder that it keeps a part
-    of, what it ignores is linked.
+    of, what it ignores is linked; what is outside of the repository, beside the tree.
     """
     for path in paths:
         source, target = root / path, tree / path
         if not source.exists():
             raise UnusableInput(f"[data] paths: {source} does not exist")
-        kept = bool(_git(root, "ls-files", "--", path).stdout)
-        if not kept and not target.exists():
+        kept = _git(root, "ls-files", "--", path)
+        outside = kept.returncode != 0
+        if outside and Path(path).parts.count("..") > len(Path(TREE).parts) - 1:
+            raise UnusableInput(
+                f"[data] paths: {path} is too far up: write {{data}} where the command names it"
+            )
+        if not kept.stdout and not target.exists():
             _link(source, target)
+            continue
+        if outside:
             continue
         beside = _listed(root, *_IGNORED, below=path) if source.is_dir() else []
         if not beside and not target.exists():

@@ -106,8 +106,8 @@ class Data(_Table):
 
     Attributes:
         option: the program's option; left out if no folder is given. Or say {data} in `command` or `args`.
-        paths: files and folders of the repository that git does not keep; `ab` links them into the trees of
-            other versions; of a folder that git keeps a part of, what git ignores.
+        paths: files and folders that git does not keep, or outside of the repository (`../data`); `ab` links
+            them into the trees of other versions; of a folder that git keeps a part of, what git ignores.
         variable: the environment variable that names the folder, where ``--data`` does not.
     """
 

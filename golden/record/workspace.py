@@ -15,7 +15,7 @@ from pathlib import Path
 import xxhash
 
 from esper_harness.report.plain import listed
-from golden.record.git import files_of, ignored_below, share, top_of, untracked
+from golden.record.git import TREE, files_of, ignored_below, share, top_of, untracked
 from golden.record.run import Run
 from golden.trace.errors import UnusableInput
 
@@ -38,7 +38,7 @@ def own_tree(run: Run, root: Path, beside: Path | None = None) -> Iterator[Path]
         yield root
         return
     with tempfile.TemporaryDirectory(prefix="golden-copy-", ignore_cleanup_errors=True) as scratch:
-        copy = Path(scratch).resolve() / "tree"
+        copy = Path(scratch).resolve() / TREE
         place = copy / root.relative_to(top)
         try:
             place.mkdir(parents=True)
@@ -60,14 +60,15 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def not_copied(run: Run, root: Path) -> str:
-    """Return advice on a program that misses a file which git ignores; empty where that can't be why."""
+    """Return advice on a program that misses a file; empty where no copy can be why."""
     top = top_of(root) if run.outputs.everything else None
-    ignored = ignored_below(root) if top is not None else []
-    if not ignored:
+    if top is None:
         return ""
+    ignored = listed(ignored_below(root), _SHOWN)
+    missing = f"what git ignores ({ignored})" if ignored else "what is outside of the repository"
     return (
-        f"; it ran in a copy without what git ignores ({listed(ignored, _SHOWN)}): name what it reads with "
-        "--data PATH, or in [data] paths of its run file"
+        f"; it ran in a copy without {missing}: name what it reads with --data PATH, or in [data] paths of "
+        "its run file"
     )
 
 

@@ -101,6 +101,20 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
     assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
 
 
+def test_data_outside_of_the_repository_is_beside_each_copy(repository: Project) -> None:
+    write(repository.root.parent, {"data/values.txt": "1 2\n"})
+    repository.script(SCRIPT.replace('"data/values.txt"', '"../data/values.txt"'))
+    commit(repository.root)
+    ab = ("ab", "--base", "HEAD", "--data", "../data", "--", *COMMAND)
+    assert repository.golden(*ab).code == 0
+    assert (repository.root.parent / "data").is_dir()
+    missed = repository.golden("doctor", "--", *COMMAND)
+    assert "a copy without what git ignores (data): name what it reads with --data PATH" in missed.err
+    far = "../" * 5
+    refused = repository.golden("doctor", "--data", far, "--", *COMMAND)
+    assert f"{far.rstrip('/')} is too far up: write {{data}} where the command names it" in refused.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
