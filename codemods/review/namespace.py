@@ -26,6 +26,7 @@ _SETS = rb"setattr\(|delattr\(|setitem\(|delitem\("
 _PATCHES = re.compile(_SETS + rb"|patch|\bspy|\bstub|__dict__|vars\(\s*\w+\s*\)|" + _RARE)
 _QUOTED = re.compile(rb"['\"]([\w.]+)['\"]")
 _ANY = rb"__dict__|vars\(\s*\w+\s*\)|multiple\(|patch[\w.]*\(\s*[^'\"\s]|" + _RARE
+_DEFINED = re.compile(rb"^(?:async\s+def|class|def)\s+(\w+)", re.MULTILINE)
 _STAR = re.compile(rb"import[\s\\]*\*")
 _COMPUTED = re.compile(rb"(?:" + _SETS + rb")\s*[\w.]+\s*,\s*[^'\"\s]|" + _ANY)
 
@@ -82,18 +83,22 @@ class Replacements:
             if setter.path == path or not (setter.any_name or word in setter.stored or word in setter.quoted):
                 continue
             if setter.path not in known:
-                known[setter.path] = self._in(setter, module) if tail in setter.data else frozenset()
+                known[setter.path] = self._in(setter, module, path) if tail in setter.data else frozenset()
             if known[setter.path] & {name, ANY_NAME}:
                 return True
         return False
 
-    def _in(self, setter: _Setter, module: ModuleName) -> frozenset[str]:
+    def _in(self, setter: _Setter, module: ModuleName, path: str) -> frozenset[str]:
         key = (setter.path, self._tree.identities[setter.path])
         if key not in self._files:
             self._files[key] = _replacing(setter)
         found = self._files[key]
         names = found.names_of(module) if found is not None else ()
-        return frozenset(below.partition(".")[0] for below, *_ in names)
+        parts = [below.partition(".") for below, *_ in names]
+        # One that sets an attribute of a class or function leaves it the same object, whoever reads it.
+        data = self._tree.read(path) if parts and path in self._tree.identities else b""
+        kept = {name.decode() for name in _DEFINED.findall(data)}
+        return frozenset(root for root, dot, _ in parts if not dot or root not in kept)
 
 
 def _replacing(setter: _Setter) -> Replacing | None:
