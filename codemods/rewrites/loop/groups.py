@@ -25,8 +25,9 @@ def groups_of(names: Mapping[str, str], taken: Collection[str]) -> dict[str, tup
     made: dict[str, tuple[str, ...]] = {}
 
     def add(stem: str, chosen: Sequence[str]) -> None:
-        used = {*taken, *made, *dir(builtins), *map(str.capitalize, keyword.kwlist)}
-        fields = {*names, *taken, *map(field_of, made)}
+        others = {*taken, *dir(builtins), *keyword.kwlist}
+        used = {*others, *made, *map(str.capitalize, keyword.kwlist)}
+        fields = {*others, *names, *map(field_of, made)}
         stems = itertools.chain([stem, f"{stem}State"], (f"{stem}{n}" for n in itertools.count(2)))
         made[next(s for s in stems if s not in used and field_of(s) not in fields)] = tuple(chosen)
         left[:] = [name for name in left if name not in chosen]
@@ -43,10 +44,10 @@ def groups_of(names: Mapping[str, str], taken: Collection[str]) -> dict[str, tup
     return made
 
 
-def _words(name: str) -> set[str]:
-    """The words of a name that say what it is about, in the singular."""
-    found = {re.sub(r"(?<=[hsx])es$|(?<=[^s])s$", "", word) for word in name.split("_")}
-    return {word for word in found if len(word) > 2 and word.isalpha() and word.islower()} - _PLAIN
+def _words(name: str) -> list[str]:
+    """The words of a name that say what it is about, in the singular, each once."""
+    found = dict.fromkeys(re.sub(r"(?<=[hsx])es$|(?<=[^s])s$", "", word) for word in name.split("_"))
+    return [w for w in found if len(w) > 2 and w.isalpha() and w.islower() and w not in _PLAIN]
 
 
 def field_of(group: str) -> str:

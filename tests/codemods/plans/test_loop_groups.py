@@ -8,7 +8,7 @@ import pytest
 
 from codemods.extract import main
 from codemods.plans import loop
-from codemods.rewrites.loop.groups import MOST, groups_of
+from codemods.rewrites.loop.groups import MOST, field_of, groups_of
 
 NAMES = [
     *(f"reward_{n}" for n in "abcd"),
@@ -118,3 +118,17 @@ def test_names_of_groups_mean_nothing_else() -> None:
     made = groups_of(dict.fromkeys(names, "Setup"), ())
     assert "Amp" not in made
     assert "AmpState" in made
+
+
+@pytest.mark.parametrize(
+    ("names", "group", "field"),
+    [
+        (["training_set", "training_set_iterator", "training_set_kwargs"], "Training", "training"),
+        (["set_a", "set_b", "set_c"], "SetState", "set_state"),
+    ],
+    ids=["of two shared words the first", "no field is called like a builtin"],
+)
+def test_the_first_shared_word_that_is_free_names_a_group(names: list[str], group: str, field: str) -> None:
+    made = groups_of(dict.fromkeys([*names, *(c * 3 for c in "abcdefghijklmnop")], "Setup"), ())
+    assert next(iter(made)) == group
+    assert field_of(group) == field
