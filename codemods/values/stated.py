@@ -51,8 +51,8 @@ _CLASSES |= {
 
 # What annotations say that is no type of a value, or means something else elsewhere.
 _NO_TYPES = words("""
-    Annotated ClassVar Concatenate Final InitVar LiteralString Never NoReturn NotRequired ParamSpec ReadOnly
-    Required Self TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple Unpack
+    Annotated Any ClassVar Concatenate Final InitVar LiteralString Never NoReturn NotRequired ParamSpec
+    ReadOnly Required Self TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple Unpack
 """)
 
 Classes = frozenset[str]

@@ -44,6 +44,7 @@ def keep(*given):
 """
 KINDS = """\
 from __future__ import annotations
+from typing import Any
 class Base:
     def __init__(self, width: int = 1) -> None:
         self.width = width
@@ -52,6 +53,8 @@ class Model(Base):
 class Config:
     steps: int = 3
     name: str | None = None
+def anything() -> Any:
+    return 3
 def load(path: str) -> Model:
     return Model()
 def maybe() -> Model | None:
@@ -84,6 +87,7 @@ SAID = {
 }
 NOT_SAID = {
     "no annotation": "x = kinds.untyped()",
+    "anything": "x = kinds.anything()",
     "nothing is known of it": "x = keep",
     "bindings that differ": "x = 1\n    if config:\n        x = 'a'",
     "one binding unknown": "x = 1\n    if config:\n        x = keep()",
