@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 import libcst as cst
@@ -96,7 +97,8 @@ def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> c
     own = _INDENT if block is None or block.indent is None else block.indent
     forward = _forward(helper, name, width - len(own))
     return node.with_changes(
-        leading_lines=[cst.EmptyLine(indent=False)],
+        # Comments go with the body.
+        leading_lines=[*takewhile(lambda line: line.comment is None, node.leading_lines)],
         body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
     )
 

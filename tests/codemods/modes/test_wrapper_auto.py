@@ -46,7 +46,7 @@ def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command
     ran = extract(program, "--wrapper", "auto", "--write")
     assert ran.code == 0, ran.out
     text = program.read_text()
-    assert "def h(x):\n        return _h(x, n=n)" in text
+    assert "def outer(n, xs):\n    def h(x):\n        return _h(x, n=n)" in text
     assert "def g(" not in text
     assert execute(program.parent, "program.py") == before
 
