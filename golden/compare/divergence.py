@@ -192,9 +192,9 @@ def _share(left: str, right: str) -> str:
 def field_text(field: FieldChange) -> str:
     """Return one changed field in words."""
     if field.left is None:
-        return f"field {field.path} is extra ({field.right})"
+        return f"field {field.path} is extra ({excerpt(field.right or '', 0)})"
     if field.right is None:
-        return f"field {field.path} is missing (was {field.left})"
+        return f"field {field.path} is missing (was {excerpt(field.left, 0)})"
     far = apart_text(float(field.left), float(field.right), field.ulps) if field.ulps is not None else ""
     apart = f" ({far})" if far else ""
     left, right = near_difference(field.left, field.right)

@@ -162,19 +162,19 @@ def before(events: Sequence[Event], index: int) -> str:
 
 
 def compare_fields(left: Any, right: Any, path: str = "") -> Iterator[FieldChange]:
-    """Yield the fields in which two payloads differ."""
+    """Yield the fields in which two payloads differ; of lists, items where one begins as the other."""
+    lists = isinstance(left, list) and isinstance(right, list)
+    if lists and (len(left) == len(right) or left[: len(right)] == right[: len(left)]):
+        left, right = dict(enumerate(left)), dict(enumerate(right))
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in sorted({*left, *right}):
-            below = f"{path}.{key}" if path else key
+            below = f"{path}.{key}" if path else str(key)
             if key not in left:
                 yield FieldChange(below, None, _text(right[key]), None)
             elif key not in right:
                 yield FieldChange(below, _text(left[key]), None, None)
             else:
                 yield from compare_fields(left[key], right[key], below)
-    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for index, (x, y) in enumerate(zip(left, right, strict=True)):
-            yield from compare_fields(x, y, f"{path}.{index}")
     elif _text(left) != _text(right):
         both = isinstance(left, float) and isinstance(right, float)
         yield FieldChange(path, _text(left), _text(right), ulps(left, right) if both else None)

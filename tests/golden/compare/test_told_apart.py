@@ -45,6 +45,7 @@ FILES = [
     ("limits.json", '{"time_limit": 0.25}', '{"time_limit": 0.5}'),
     ("constant.json", '{"time_constant": 0.25}', '{"time_constant": 0.5}'),
     ("eta.json", '{"eta_min": 0.25}', '{"eta_min": 0.5}'),
+    ("states.json", f'[{{"a": 1}}, "{LONG}"]', '[{"a": 1}]'),
     ("columns.csv", "loss,loss\n1,2\n", "loss,loss\n3,2\n"),
     ("long.csv", f"x,y\n{LONG},1\n", f"x,y\n{LONG},2\n"),
 ]
@@ -70,6 +71,8 @@ def test_each_is_told_apart(project: Project) -> None:
     heads = [describe(divergence)[0] for divergence in (found.first, *found.rest)]
     for name, *_ in (*FILES[1:], *LINKS):
         assert any(head.startswith(f"file {name}") for head in heads), (name, heads)
+    assert any(head.startswith("file states.json: field value.1 is missing (was ") for head in heads), heads
+    assert max(map(len, heads)) < 500
     (stdout,) = [d for d in (found.first, *found.rest) if describe(d)[0].startswith("stdout, line 1")]
     assert getattr(stdout, "total", 0) == len(LINES) + 1
 
