@@ -75,6 +75,6 @@ def _seen(
     found = read_result(out)
     if found is None:
         if status:
-            raise RunFailed(f"the program ended with exit status {status} before it had loaded torch")
+            raise RunFailed(f"the program ended with exit status {status} and left no report")
         raise NothingComparable("the program never loaded torch, so there is nothing to report")
     return found, status

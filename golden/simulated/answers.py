@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,16 +13,20 @@ import torch
 # Functions of `torch._C`, and what they give, whatever they are asked.
 _BUILD: dict[str, Any] = {
     "_accelerator_setAllocatorSettings": None,
+    "_cuda_canDeviceAccessPeer": True,
     "_cuda_getAllocatorBackend": "native",
     "_cuda_getCurrentRawStream": 0,
     "_cuda_getMemoryFraction": 1.0,
+    "_cuda_get_sync_debug_mode": 0,
     "_cuda_hostMemoryStats": {},
+    "_cuda_ipc_collect": None,
     "_cuda_memorySnapshot": {"segments": [], "device_traces": [], "allocator_settings": {}},
     "_cuda_record_memory_history": None,
     "_cuda_resetAccumulatedHostMemoryStats": None,
     "_cuda_resetAccumulatedMemoryStats": None,
     "_cuda_resetPeakHostMemoryStats": None,
     "_cuda_setMemoryFraction": None,
+    "_cuda_set_sync_debug_mode": None,
     "_cuda_sleep": None,
     "_cuda_tunableop_is_enabled": False,
     "_cuda_tunableop_tuning_is_enabled": False,
@@ -50,7 +54,7 @@ def not_simulated(name: str) -> str:
 
 def _refused(name: str) -> type:
     def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(not_simulated(f"torch.cuda.{name}"))
+        raise RuntimeError(not_simulated(name))
 
     return type(name, (), {"__new__": refuse})
 
@@ -62,16 +66,6 @@ def _missing(name: str) -> Any:
     caller = sys._getframe(1)
     asked = f"{caller.f_globals.get('__name__', '')}.{caller.f_code.co_name}"
     raise AttributeError(not_simulated(f"{asked} (torch._C.{name})"))
-
-
-@contextlib.contextmanager
-def _emit_nvtx(enabled: bool = True, record_shapes: bool = False) -> Iterator[None]:
-    """``torch.autograd.profiler.emit_nvtx``, which waits for the device at both ends."""
-    for _ in range(enabled):
-        torch.cuda.synchronize()
-    yield
-    for _ in range(enabled):
-        torch.cuda.synchronize()
 
 
 def install() -> None:
@@ -89,8 +83,11 @@ def install() -> None:
     runtime = types.SimpleNamespace(**{name: always(0) for name in _RUNTIME})
     cuda.cudart, cuda.check_error = always(runtime), always(None)
     cuda.profiler.cudart, cuda.profiler.check_error = cuda.cudart, cuda.check_error
-    torch.autograd.profiler.emit_nvtx = _emit_nvtx  # type: ignore[assignment, misc]
+    profiler: Any = torch.autograd.profiler
+    profiler.emit_nvtx = always(contextlib.nullcontext())
+    # Its fake tensors can't stand for those of a device.
+    torch.export.export = _refused("torch.export.export")
     for name in _REFUSED:
         for module in (cuda, cuda.graphs, cuda.memory, cuda.streams):
             if hasattr(module, name):
-                setattr(module, name, _refused(name))
+                setattr(module, name, _refused(f"torch.cuda.{name}"))

@@ -12,58 +12,45 @@ import torch
 from . import answers, constructors, internals, moves
 from .answers import always
 from .memory import MEMORY
-from .mistakes import check_gradients, refuse_fork
-from .moves import DEVICES, DTYPES, LEGACY, device_index
-from .streams import CURRENT, DEFAULTS, Event, Stream, backward, current, default, host_waits, set_current
+from .mistakes import placed_gradients
+from .moves import DTYPES, LEGACY
+from .streams import (
+    CURRENT,
+    DEFAULTS,
+    DEVICES,
+    Event,
+    Stream,
+    backward,
+    current,
+    default,
+    device_index,
+    host_waits,
+    set_current,
+)
 from .syncs import SYNCS
 from .tensor import SimulatedTensor, observed
 
-NAME = "simulated GPU"
 _TOTAL = 16 << 30
-
-
-class _Device:
-    """``with torch.cuda.device(1):``."""
-
-    def __init__(self, device: Any) -> None:
-        self.idx, self._before = device, 0
-
-    def __enter__(self) -> None:
-        self._before = CURRENT.device
-        _set_device(self.idx)
-
-    def __exit__(self, *_: Any) -> None:
-        CURRENT.device = self._before
-
-
 _HostGenerator: Any = torch.Generator
 
 
 class _Generator(_HostGenerator):  # type: ignore[misc]
     """A generator of random numbers, which may say ``cuda:0``."""
 
+    device: Any = None
+
     def __new__(cls, device: Any = "cpu") -> Any:
-        made = super().__new__(cls)
-        made.index = device_index(device)
+        made, index = super().__new__(cls), device_index(device)
+        made.device = torch.device("cpu" if index is None else f"cuda:{index}")
         return made
-
-    @property
-    def device(self) -> torch.device:
-        return torch.device("cpu") if self.index is None else torch.device("cuda", self.index)
-
-
-class _AnyEvent(Event):
-    """``torch.Event``, whose first argument is a device."""
-
-    def __init__(self, device: Any = None, *, enable_timing: bool = False, **_: Any) -> None:
-        super().__init__(enable_timing)
 
 
 def synchronize(device: Any = None) -> None:
     """``torch.cuda.synchronize``."""
     SYNCS.note("synchronize")
+    index = current(device_index(device)).index
     for stream in list(Stream.all):
-        if stream.index == _number(device):
+        if stream.index == index:
             host_waits(stream.known())
 
 
@@ -72,17 +59,14 @@ def empty_cache() -> None:
     SYNCS.note("empty_cache")
 
 
-def _number(device: Any) -> int:
-    return CURRENT.device if device is None else device_index(device) or 0
+def _memory_stats(index: int) -> dict[str, Any]:
+    """The statistics that ``torch.cuda.memory_allocated`` and others look at."""
+    size = {"all": {"current": MEMORY[index].live, "peak": MEMORY[index].peak_since}}
+    return {"allocated_bytes": size, "reserved_bytes": size, "num_alloc_retries": 0}
 
 
-def _memory(what: str) -> Any:
-    return lambda device=None: getattr(MEMORY[_number(device)], what)
-
-
-def _reset_peak(device: Any = None) -> None:
-    memory = MEMORY[_number(device)]
-    memory.peak_since = memory.live
+def _reset_peak(index: int) -> None:
+    MEMORY[index].peak_since = MEMORY[index].live
 
 
 def _legacy_tensor(name: str) -> Any:
@@ -93,21 +77,18 @@ def _legacy_tensor(name: str) -> Any:
         def __instancecheck__(cls, value: Any) -> bool:
             return isinstance(value, torch.Tensor) and value.is_cuda and value.dtype == dtype
 
-    def make(cls: Any, *args: Any) -> torch.Tensor:
-        return constructors.legacy(dtype, "cuda", *args)
-
-    members = {"__new__": make, "dtype": dtype, "simulated_name": f"torch.cuda.{name}Tensor"}
+    members = {
+        "__new__": lambda cls, *args: constructors.legacy(dtype, "cuda", *args),
+        "dtype": dtype,
+        "simulated_name": f"torch.cuda.{name}Tensor",
+    }
     return _Meta(f"{name}Tensor", (), members)
 
 
-def _own(function: Any) -> Any:
-    """A function that is no other one: the compiler's tables have a row for each name."""
-    return lambda *args, **kwargs: function(*args, **kwargs)
-
-
-def _set_device(device: Any) -> None:
-    index = None if isinstance(device, int) and device < 0 else device_index(device)
-    CURRENT.device = CURRENT.device if index is None else index
+def _exchange_device(index: int) -> int:
+    """Make a device the current one, if it is one; the one before."""
+    before, CURRENT.device = CURRENT.device, CURRENT.device if index < 0 else device_index(index) or 0
+    return before
 
 
 def _set_default_tensor_type(kind: Any) -> None:
@@ -124,18 +105,11 @@ def _set_default_tensor_type(kind: Any) -> None:
 _tensor_type: Any = torch.set_default_tensor_type
 
 
-def _moved(root: Any, gradient: Any) -> Any:
-    """A gradient without dimensions, which torch copies to the device of its tensor."""
-    both = isinstance(root, torch.Tensor) and isinstance(gradient, torch.Tensor)
-    return gradient.to(root.device) if both else gradient
-
-
 def _backward(engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a backward pass, each operation on the stream of its forward operation."""
     tensors = roots if isinstance(roots, (tuple, list)) else (roots,)
     if args and args[0]:
-        check_gradients(tensors, args[0])
-        args = (tuple(map(_moved, tensors, args[0])), *args[1:])
+        args = (placed_gradients(tensors, args[0]), *args[1:])
     index = next((tensor.number for tensor in tensors if isinstance(tensor, SimulatedTensor)), None)
     if index is None:
         return engine(roots, *args, **kwargs)
@@ -143,45 +117,21 @@ def _backward(engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
         return observed(engine, (roots, *args), kwargs)
 
 
-def _random_state(device: Any = "cuda") -> torch.Tensor:
-    return torch.zeros(16, dtype=torch.uint8)
-
-
 _PROPERTIES = {
-    "name": NAME,
+    "name": "simulated GPU",
     "total_memory": _TOTAL,
     "major": 9,
     "minor": 0,
     "multi_processor_count": 1,
 }
-# Functions of `torch.cuda` that do nothing here.
-_IDLE = (
-    *(
-        "_lazy_call",
-        "_lazy_init",
-        "init",
-        "ipc_collect",
-        "manual_seed",
-        "manual_seed_all",
-        "seed",
-        "seed_all",
-    ),
-    *("set_rng_state", "set_rng_state_all", "set_sync_debug_mode"),
-)
-# What they give, whatever they are asked.
+# What functions of `torch.cuda` give, whatever they are asked.
 _CONSTANT = {
-    "is_available": True,
-    "is_initialized": True,
-    "get_device_name": NAME,
-    "get_device_capability": (9, 0),
+    **dict.fromkeys(("is_available", "is_bf16_supported", "is_tf32_supported"), True),
+    "_get_device_properties": types.SimpleNamespace(**_PROPERTIES),
     "get_arch_list": ["sm_90"],
-    "can_device_access_peer": True,
-    "is_bf16_supported": True,
-    "is_tf32_supported": True,
-    "get_sync_debug_mode": 0,
-    "utilization": 0,
     "is_current_stream_capturing": False,
     "memory_summary": "",
+    "utilization": 0,
 }
 # Functions of `torch.accelerator` by their names in `torch.cuda`; one has no like there.
 _ACCELERATOR = {
@@ -191,51 +141,29 @@ _ACCELERATOR = {
     "current_device_idx": "current_device",
     "set_device_index": "set_device",
     "set_device_idx": "set_device",
+    "device_index": "device",
 }
-
-
-def _memory_stats(device: Any = None) -> dict[str, int]:
-    memory = MEMORY[_number(device)]
-    names = {"allocated_bytes.all.current": memory.live, "allocated_bytes.all.peak": memory.peak_since}
-    return {**names, "num_alloc_retries": 0}
 
 
 def replacements() -> dict[str, Any]:
     """Functions and classes that take the place of those of ``torch.cuda``, by name."""
     count = DEVICES[0]
-    live, peak = _memory("live"), _memory("peak_since")
     return {
-        **{name: always(None) for name in _IDLE},
         **{name: always(value) for name, value in _CONSTANT.items()},
         "device_count": lambda: count,
-        "current_device": lambda: CURRENT.device,
-        "set_device": _set_device,
-        "device": _Device,
-        "device_of": lambda t: _Device(t.device if t.is_cuda else None),
-        "get_device_properties": lambda device=None: types.SimpleNamespace(**_PROPERTIES),
         "default_generators": tuple(_Generator(torch.device("cuda", index)) for index in range(count)),
-        "initial_seed": torch.initial_seed,
-        "get_rng_state": _random_state,
-        "get_rng_state_all": lambda: [_random_state() for _ in range(count)],
+        "_exchange_device": _exchange_device,
+        "_maybe_exchange_device": _exchange_device,
         "Stream": Stream,
         "Event": Event,
         # A stream makes itself the current one.
         "stream": lambda stream: contextlib.nullcontext() if stream is None else stream,
-        "current_stream": lambda device=None: current(_number(device)),
-        "default_stream": lambda device=None: default(_number(device)),
+        "current_stream": lambda device=None: current(device_index(device)),
+        "default_stream": lambda device=None: default(current(device_index(device)).index),
         "set_stream": set_current,
         "synchronize": synchronize,
         "empty_cache": empty_cache,
-        "memory_allocated": live,
-        "memory_reserved": live,
-        "memory_cached": live,
-        "max_memory_allocated": peak,
-        "max_memory_reserved": peak,
-        "max_memory_cached": peak,
-        "reset_peak_memory_stats": _reset_peak,
-        "reset_max_memory_allocated": _reset_peak,
-        "mem_get_info": lambda device=None: (_TOTAL - live(device), _TOTAL),
-        "memory_stats": _memory_stats,
+        "mem_get_info": lambda device=None: (_TOTAL - torch.cuda.memory_allocated(device), _TOTAL),
     }
 
 
@@ -244,31 +172,31 @@ def install(devices: int) -> None:
     DEVICES[0] = devices
     internals.load_compiler()
     default(0)
-    names: Any = torch.cuda
-    ours = replacements()
-    for name, value in ours.items():
-        if isinstance(value, types.FunctionType):
-            value = _own(value)
-        setattr(names, name, value)
-        for module in (names.random, names.memory, names.streams):
-            if hasattr(module, name):
-                setattr(module, name, value)
+    cuda: Any = torch.cuda
+    answers.install()
+    for name, value in replacements().items():
+        for module in (cuda, cuda.random, cuda.memory, cuda.streams):
+            setattr(module, name, value)
     for name in DTYPES:
-        setattr(names, f"{name}Tensor", _legacy_tensor(name))
-    ours["current_accelerator"] = always(torch.device("cuda"))
+        setattr(cuda, f"{name}Tensor", _legacy_tensor(name))
+    # The rest of `torch.cuda` is torch's own, and asks these.
+    cuda._initialized = True
+    build: Any = torch._C
+    build._cuda_getDevice, build._cuda_setDevice = lambda: CURRENT.device, _exchange_device
+    build._cuda_memoryStats, build._cuda_resetPeakMemoryStats = _memory_stats, _reset_peak
     accelerator = getattr(torch, "accelerator", None)
-    for name in dir(accelerator):
+    ours = {**vars(cuda), "current_accelerator": always(torch.device("cuda"))}
+    for name in getattr(accelerator, "__all__", ()):
         if function := ours.get(_ACCELERATOR.get(name, name)):
-            setattr(accelerator, name, _own(function))
+            setattr(accelerator, name, function)
     whole: Any = torch
     whole.set_default_tensor_type = _set_default_tensor_type
     # A build for CUDA would have cuDNN lay out the weights of an LSTM.
     torch.backends.cudnn.is_acceptable = lambda tensor: False
-    answers.install()
     moves.install()
     constructors.install()
-    whole.Generator = whole._C.Generator = _Generator
-    whole.Stream, whole.Event = Stream, _AnyEvent
+    whole.Generator = build.Generator = _Generator
+    whole.Stream, whole.Event = Stream, Event
     internals.around_backward(_backward)
     os.register_at_fork(after_in_child=_forked)
     _no_nccl()
@@ -279,11 +207,9 @@ def _forked() -> None:
     if any(memory.peak for memory in MEMORY.values()):
         DEVICES[0] = 0
         torch.cuda._is_in_bad_fork = always(True)
-        # Each operation asks for a stream.
+        # Each operation asks for a stream, and a new stream for its device.
         DEFAULTS.clear()
         CURRENT.streams.clear()
-        streams: Any = Stream
-        streams.__init__ = refuse_fork
 
 
 def _no_nccl() -> None:

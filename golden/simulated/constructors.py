@@ -9,7 +9,8 @@ import torch
 
 from . import internals
 from .arrivals import HostCopy, mark_pinned
-from .moves import copied, device_index, number_of, to
+from .moves import copied, number_of, to
+from .streams import device_index
 from .tensor import OWN, SimulatedTensor, apart, fresh, on_host
 
 # What comes from Python is made on the host, then copied.
@@ -37,7 +38,9 @@ def _constructor(name: str, original: Any) -> Any:
             args = (on_host(first), *args[1:])
         elif not like and name != "normal":
             args, kwargs = numbers(args), numbers(kwargs)
-        _check_generator(kwargs.get("generator"), index)
+        generator, kind = kwargs.get("generator"), "cpu" if index is None else "cuda"
+        if generator is not None and (theirs := generator.device.type) != kind:
+            raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{theirs}'")
         pin = kwargs.pop("pin_memory", False)
         if index is not None:
             kwargs["device"] = "cpu"
@@ -83,15 +86,6 @@ def _read(data: Any, kwargs: dict[str, Any]) -> Any:
     if isinstance(data, (list, tuple)) and any(isinstance(x, (list, tuple, torch.Tensor)) for x in data):
         return [_read(item, kwargs) for item in data]
     return data
-
-
-def _check_generator(generator: Any, index: int | None) -> None:
-    if generator is None:
-        return
-    theirs = generator.device.type
-    wanted = "cpu" if index is None else "cuda"
-    if theirs != wanted:
-        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{theirs}'")
 
 
 def _method(name: str, original: Any) -> Any:

@@ -12,16 +12,9 @@ import torch
 _C: Any = torch._C
 Disabled: Any = _C.DisableTorchFunctionSubclass
 push_mode: Callable[[Any], None] = _C._push_on_torch_dispatch_stack
-
-
-def modes() -> int:
-    """The number of modes on the stack; one that is being asked is not on it."""
-    return int(_C._len_torch_dispatch_stack())
-
-
-def pop_mode() -> None:
-    """Take the last mode off the stack."""
-    _C._pop_torch_dispatch_stack(None)
+pop_mode: Callable[[], None] = functools.partial(_C._pop_torch_dispatch_stack, None)
+# The number of modes on the stack; one that is being asked is not on it.
+modes: Callable[[], int] = _C._len_torch_dispatch_stack
 
 
 def overloads(packet: Any) -> list[Any]:
@@ -45,24 +38,25 @@ def values_of(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.layout is torch.strided else tensor.values()
 
 
-def adopt_wrapped(adopted: Callable[[Any], Any]) -> None:
-    """Pass what torch.func wraps and gives back, and old variables, through ``adopted``."""
+def adopt_made(adopted: Callable[[Any], Any]) -> None:
+    """Pass through ``adopted`` what torch.func wraps, old variables, and tensors of files and classes."""
     from torch._functorch import eager_transforms, vmap
 
-    modules: tuple[tuple[Any, str], ...] = (
+    # The old `Variable(tensor)` gives a tensor of torch's own class.
+    made: tuple[tuple[Any, str], ...] = (
         (vmap, "_add_batch_dim"),
         (vmap, "_remove_batch_dim"),
         (eager_transforms, "_wrap_for_grad"),
+        (torch.autograd.Variable, "__new__"),
+        (torch._utils, "_rebuild_tensor"),
+        (torch.Tensor, "as_subclass"),
     )
-    for module, name in modules:
-        setattr(module, name, _passed(getattr(module, name), adopted))
-    # The old `Variable(tensor)` gives a tensor of torch's own class.
-    variable: Any = torch.autograd.Variable
-    variable.__new__ = _passed(variable.__new__, adopted)
+    for owner, name in made:
+        setattr(owner, name, _adopting(getattr(owner, name), adopted))
 
 
-def _passed(original: Any, through: Callable[[Any], Any]) -> Any:
-    return lambda *args, **kwargs: through(original(*args, **kwargs))
+def _adopting(original: Any, adopted: Callable[[Any], Any]) -> Any:
+    return lambda *args, **kwargs: adopted(original(*args, **kwargs))
 
 
 def parsed_arguments_pass(through: Callable[[Any], Any]) -> None:
@@ -146,12 +140,6 @@ def groups_by_device(device_of: Callable[[torch.Tensor], torch.device | None]) -
         return found
 
     _C._group_tensors_by_device_and_dtype = group
-
-
-def rebuilt_tensors_pass(through: Callable[[Any], Any]) -> None:
-    """Pass each tensor that is loaded from a file through a function."""
-    utils: Any = torch._utils
-    utils._rebuild_tensor = _passed(utils._rebuild_tensor, through)
 
 
 def load_compiler() -> None:

@@ -42,8 +42,21 @@ def _packed(args: Arguments) -> None:
         raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {said}")
 
 
+def _convolved(args: Arguments) -> None:
+    """A convolution, whose input and weights have to be of one type."""
+    source = args[0]
+    for name, other in zip(("weight", "bias"), args[1:3], strict=True):
+        if other is not None and other.is_cuda != source.is_cuda:
+            dense = (
+                "" if source.is_cuda else f" or input should be a MKLDNN tensor and {name} is a dense tensor"
+            )
+            kinds = f"Input type ({source.type()}) and {name} type ({other.type()})"
+            raise RuntimeError(f"{kinds} should be the same{dense}")
+
+
 # The check of an operation, by its name, which gets the operation's arguments.
 CHECKS: dict[str, Callable[[Arguments], None]] = {
+    "convolution": _convolved,
     "index": _indexed,
     "index_put": _indexed,
     "index_put_": _indexed,
@@ -52,15 +65,16 @@ CHECKS: dict[str, Callable[[Arguments], None]] = {
 }
 
 
-def check_gradients(roots: Any, gradients: Any) -> None:
-    """Refuse a backward pass from gradients that are not where their tensors are."""
+def placed_gradients(roots: Any, gradients: Any) -> tuple[Any, ...]:
+    """The gradients of a backward pass on the devices of their tensors: only numbers are copied there."""
+    placed = list(gradients)
     for at, (root, gradient) in enumerate(zip(roots, gradients, strict=False)):
-        if not isinstance(root, torch.Tensor) or not isinstance(gradient, torch.Tensor):
-            continue
-        if gradient.dim() and gradient.device != root.device:
-            raise RuntimeError(
-                f"invalid gradient at index {at} - expected device {root.device} but got {gradient.device}"
-            )
+        if isinstance(root, torch.Tensor) and isinstance(gradient, torch.Tensor):
+            if gradient.dim() and gradient.device != root.device:
+                said = f"expected device {root.device} but got {gradient.device}"
+                raise RuntimeError(f"invalid gradient at index {at} - {said}")
+            placed[at] = gradient.to(root.device)
+    return tuple(placed)
 
 
 def set_gradient(tensor: torch.Tensor, gradient: Any) -> None:
@@ -76,8 +90,3 @@ def set_gradient(tensor: torch.Tensor, gradient: Any) -> None:
 
 
 _GRADIENT: Any = torch.Tensor.grad
-
-
-def refuse_fork(*_: Any, **__: Any) -> None:
-    """Say that a device was used before this process was forked."""
-    raise RuntimeError(FORKED)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections import OrderedDict
 from typing import Any
 
 import torch
 
 from . import internals
 from .arrivals import HostCopy, filling, mark_pinned, pinned
-from .mistakes import FORKED, set_gradient
-from .streams import CURRENT, RACES, host_waits, merge, of_operation, queue
+from .mistakes import set_gradient
+from .streams import RACES, device_index, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, place
 from .tensor import (
     OWN,
@@ -30,28 +30,11 @@ LEGACY = re.compile(r"torch\.cuda\.(\w+)Tensor")
 _NAMES = ("Float", "Double", "Half", "BFloat16", "Bool", "Short", "Int", "Long")
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name.lower()) for name in _NAMES}
 DTYPES |= {"Byte": torch.uint8, "Char": torch.int8}
-DEVICES = [1]
 # The tensors that one of a layout consists of.
 _PARTS = {torch.sparse_coo: 2, torch.sparse_csr: 3}
 _padded: Any = torch._VF._pad_packed_sequence
 _to: Any = torch.Tensor.to
 _type: Any = torch.Tensor.type
-
-
-def device_index(device: Any) -> int | None:
-    """The number of a simulated device, or None for one that is not; an error for one that isn't there."""
-    if device is None:
-        return None
-    if isinstance(device, str):
-        device = torch.device(device)
-    if isinstance(device, int) and not isinstance(device, bool):
-        device = torch.device("cuda", device)
-    if not isinstance(device, torch.device) or device.type != "cuda":
-        return None
-    index = CURRENT.device if device.index is None else device.index
-    if index >= DEVICES[0]:
-        raise RuntimeError("CUDA error: invalid device ordinal" if DEVICES[0] else FORKED)
-    return index
 
 
 def number_of(tensor: Any) -> int | None:
@@ -126,12 +109,9 @@ def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     return _to(self, **asked) if changed else self
 
 
-def cuda(
-    self: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
-) -> Any:
+def cuda(self: torch.Tensor, device: Any = None, *how: Any, **named: Any) -> Any:
     """``Tensor.cuda``."""
-    device = "cuda" if device is None else device
-    return to(self, device=device, non_blocking=non_blocking, memory_format=memory_format)
+    return to(self, "cuda" if device is None else device, None, *how, **named)
 
 
 def type_(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
@@ -213,41 +193,32 @@ def formatted(self: SimulatedTensor, spec: str) -> str:
 
 def duplicate(self: SimulatedTensor, memo: dict[Any, Any]) -> Any:
     """``copy.deepcopy``: a tensor of its own on the same device."""
-    if id(self) in memo:
-        return memo[id(self)]
-    if getattr(self, "_is_param", False):
-        values = fresh(on_host(self).clone(memory_format=torch.preserve_format), self.number)
-        memo[id(self)] = made = torch.nn.Parameter(values, self.requires_grad)
-        return made
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-            "moment."
-        )
-    values = on_host(self)
-    if values.layout is torch.strided:
-        # Tensors that share their memory have copies that do.
-        storage: Any = values.untyped_storage()
-        copies = memo.setdefault("simulated", {})
-        if id(storage) not in copies:
-            copies[id(storage)] = storage.clone()
-        form = values.storage_offset(), values.size(), values.stride()
-        made = fresh(torch.empty(0, dtype=values.dtype).set_(copies[id(storage)], *form), self.number)
-    else:
-        made = fresh(values.clone(), self.number)
-    made.__dict__.update(self.__dict__)
+    if id(self) in memo or not self.is_leaf:
+        # Which torch refuses.
+        return plain_call(torch.Tensor.__deepcopy__, self, memo)
+    plain: Any = on_host(self)
+    is_param = getattr(self, "_is_param", False)
+    # Tensors that share their memory have copies that do; a parameter's is its own.
+    copies = memo.setdefault("simulated", {})
+    values = plain.clone(memory_format=torch.preserve_format) if is_param else plain.__deepcopy__(copies)
+    copies.pop(id(plain), None)
+    memo[id(self)] = made = fresh(values, self.number)
+    made.__dict__ = {"_is_param": True} if is_param else copy.deepcopy(self.__dict__, memo)
     made.requires_grad_(self.requires_grad)
-    memo[id(self)] = made
-    if self.grad is not None:
+    if self.grad is not None and not is_param:
         made.grad = duplicate(self.grad, memo)
     return made
 
 
 def reduced(self: SimulatedTensor, protocol: Any) -> Any:
     """Have a file hold the tensor as one of a device, as on a GPU, for which it is copied to the host."""
-    if getattr(self, "_is_param", False):
-        return torch._utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
-    plain = read_by_host(self, "save").requires_grad_(self.requires_grad)
+    is_param = getattr(self, "_is_param", False)
+    # A parameter's values are saved as a tensor of their own.
+    plain: Any = on_host(self) if is_param else read_by_host(self, "save")
+    plain.requires_grad_(self.requires_grad)
+    plain.__dict__.update(self.__dict__)
+    plain.__dict__.pop("_is_param", None)
+    plain.__class__ = torch.nn.Parameter if is_param else torch.Tensor
     return plain_call(plain.__reduce_ex__, protocol)
 
 
@@ -324,6 +295,5 @@ def install() -> None:
     torch.UntypedStorage.cuda = _storage_cuda  # type: ignore[assignment]
     internals.parsed_arguments_pass(_named)
     torch.serialization.register_package(5, _tag, _located)
-    internals.rebuilt_tensors_pass(adopted)
-    internals.adopt_wrapped(adopted)
+    internals.adopt_made(adopted)
     internals.groups_by_device(lambda t: t.device if isinstance(t, SimulatedTensor) else None)

@@ -36,13 +36,12 @@ class Operation:
 
     Attributes:
         check: refuses arguments on two devices that only this operation refuses.
+        plain: whether it only computes something of tensors.
         run: computes it, without a call in between.
         shares: whether its result always has the memory of its first argument.
         tensors: the positions and names of its arguments that are tensors.
         written: the arguments that it writes to.
     """
-
-    __slots__ = ("check", "makes", "mixes", "name", "run", "shares", "tensors", "view", "wait", "written")
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
@@ -59,6 +58,7 @@ class Operation:
         takes = [(i, a.name) for i, a in enumerate(schema.arguments) if "Tensor" in str(a.type)]
         self.tensors: set[int | str] = set().union(*takes)
         self.makes = not takes and any("Tensor" in str(r.type) for r in schema.returns)
+        self.plain = bool(takes) and not (self.written or self.wait or self.check)
         self.mixes = self.name in _MIXING or self.name.startswith(("_fused_", "_foreach_"))
 
 
@@ -115,17 +115,8 @@ def _fills(args: tuple[Any, ...]) -> bool:
     return number and not accumulates and len(indices) == 1 and indices[0].dtype in _BOOLEAN
 
 
-def _equal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    # The same memory is equal without a look at it.
-    return int(args[0].data_ptr() != args[1].data_ptr() or args[0].stride() != args[1].stride())
-
-
 def _mm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     return sum(a.layout is torch.sparse_coo and not a.is_coalesced() for a in args[:2] if a.is_cuda)
-
-
-def _where(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    return sum(isinstance(a, torch.Tensor) and not a.is_cuda for a in args)
 
 
 # How often an operation waits whose arguments decide that.
@@ -134,12 +125,13 @@ _TIMES: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], int]] = {
     "index_put": _put,
     "index_put_": _put,
     "_index_put_impl_": _put,
-    "equal": _equal,
+    # The same memory is equal without a look at it.
+    "equal": lambda args, _: int(len({(a.data_ptr(), a.stride()) for a in args[:2]}) > 1),
     "mm": _mm,
     "addmm": lambda args, kwargs: _mm(args[1:], kwargs),
-    "where": _where,
-    "_unique2": lambda args, kwargs: int(args[0].numel() > 0),
-    "normal": lambda args, kwargs: int(len(args) > 1 and args[1].is_cuda),
+    "where": lambda args, _: sum(isinstance(a, torch.Tensor) and not a.is_cuda for a in args),
+    "_unique2": lambda args, _: int(args[0].numel() > 0),
+    "normal": lambda args, _: int(len(args) > 1 and args[1].is_cuda),
     "repeat_interleave": lambda args, kwargs: int(kwargs.get("output_size") is None),
 }
 

@@ -26,16 +26,13 @@ def start(spec: dict[str, Any]) -> None:
         if os.getpid() == pid:
             SYNCS.muted += 1
             out.mkdir(parents=True, exist_ok=True)
-            (out / f"simulated-{pid}.json").write_text(json.dumps(_found()))
+            found = {
+                "steps": SYNCS.steps,
+                "ran": ran(),
+                "syncs": list(SYNCS.rows()),
+                "races": RACES.rows(),
+                "peaks": [memory.row(f"cuda:{index}") for index, memory in sorted(MEMORY.items())],
+            }
+            (out / f"simulated-{pid}.json").write_text(json.dumps(found))
 
     atexit.register(write)
-
-
-def _found() -> dict[str, Any]:
-    return {
-        "steps": SYNCS.steps,
-        "ran": ran(),
-        "syncs": list(SYNCS.rows()),
-        "races": RACES.rows(),
-        "peaks": [memory.row(f"cuda:{index}") for index, memory in sorted(MEMORY.items())],
-    }

@@ -14,6 +14,7 @@ import torch
 
 from . import internals
 from .memory import BLOCK, MEMORY
+from .mistakes import FORKED
 from .syncs import SYNCS, Place, title
 
 Clock = dict[int, int]
@@ -57,10 +58,9 @@ class Stream(_Awaited):
     all: ClassVar[weakref.WeakSet[Stream]] = weakref.WeakSet()
 
     def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+        self.index = device_index("cuda" if device is None else device) or 0
         Stream._numbers += 1
         self.number, self.priority = Stream._numbers, priority
-        index = device if device is None or isinstance(device, int) else torch.device(device).index
-        self.index = CURRENT.device if index is None else index
         self.device, self.memory = torch.device("cuda", self.index), MEMORY[self.index]
         self.clock: Clock = dict(HOST)
         self.seq = 0
@@ -117,11 +117,11 @@ class Stream(_Awaited):
 
 
 class Event(_Awaited):
-    """A mark in a queue, as ``torch.cuda.Event``."""
+    """A mark in a queue, as ``torch.cuda.Event``, or ``torch.Event``, whose first argument is a device."""
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, **_: Any) -> None:
+    def __init__(self, first: Any = None, *_: Any, enable_timing: bool = False, **__: Any) -> None:
         self.clock: Clock = {}
-        self.timed, self.recorded = enable_timing, False
+        self.timed, self.recorded = enable_timing or first is True, False
 
     def known(self) -> Clock:
         return self.clock
@@ -175,9 +175,16 @@ class State:
 
 
 class _Current(threading.local):
-    """The current device and streams of one thread, and at which autograd nodes the stream changed."""
+    """The current device and streams of one thread, and at which autograd nodes the stream changed.
+
+    Attributes:
+        call: the call of torch that the thread is in and whose operations are observed.
+        place: where the program is, for the operations that C++ makes of the innermost such call.
+    """
 
     def __init__(self) -> None:
+        self.call: tuple[Any, Any, Any] | None = None
+        self.place: Place | None = None
         self.device = 0
         self.streams: dict[int, Stream] = {}
         self.changes: dict[int, list[tuple[int, Stream]]] = {}
@@ -251,12 +258,28 @@ def _pending(stream: Stream, use: Use) -> bool:
     return stream.clock.get(number, 0) < use[1] and HOST.get(number, 0) < use[1]
 
 
+# How many devices there are: none in a process that may not use them.
+DEVICES = [1]
 HOST: Clock = {}
 RACES = Races()
 CURRENT = _Current()
 DEFAULTS: dict[int, Stream] = {}
 # What is to be done when the host has waited: copies that have arrived are given their values.
 ARRIVALS: list[Any] = []
+
+
+def device_index(device: Any) -> int | None:
+    """The number of a simulated device, or None for one that is not; an error for one that isn't there."""
+    if isinstance(device, str):
+        device = torch.device(device)
+    if type(device) is int:
+        device = torch.device("cuda", device)
+    if not isinstance(device, torch.device) or device.type != "cuda":
+        return None
+    index = CURRENT.device if device.index is None else device.index
+    if index >= DEVICES[0]:
+        raise RuntimeError("CUDA error: invalid device ordinal" if DEVICES[0] else FORKED)
+    return index
 
 
 def _ours(stream: Any) -> Stream:

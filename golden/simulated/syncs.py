@@ -55,11 +55,11 @@ def _kind_of(file: str) -> int:
     return _LIBRARY if installed and f"{os.sep}numpy{os.sep}" in file else _PROGRAM
 
 
-def place() -> Place:
+def place(outer: int = 2) -> Place:
     """The instruction of the program that is being executed, outside of torch and the standard library."""
     kind_of = _kinds.get
-    # The function before is the simulation's own.
-    frame: FrameType | None = sys._getframe(2)
+    # The functions before are the simulation's own.
+    frame: FrameType | None = sys._getframe(outer)
     while frame is not None:
         code = frame.f_code
         kind = kind_of(id(code))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import repeat
 from types import MethodWrapperType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import internals
 from .arrivals import HostCopy, pinned, poison
@@ -22,7 +20,6 @@ from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_
 from .syncs import SYNCS, Place, place
 
 _Tensor: Any = torch.Tensor
-_DispatchMode: Any = TorchDispatchMode
 _CPU = torch.device("cpu")
 # How the program asked for a number.
 _ASKED = {"__bool__": "truth", "__float__": "item", "__int__": "item", "__index__": "index", "item": "item"}
@@ -35,20 +32,6 @@ _operations: dict[int, Operation] = {}
 _calls: dict[Any, Callable[[Any, Any, Any], Any]] = {}
 # Functions of torch that a device has its own for.
 OWN: dict[Any, Any] = {}
-
-
-class _Observed(threading.local):
-    """The call of torch that this thread is in and whose operations are observed.
-
-    Attributes:
-        place: where the program is, for the operations that C++ makes of the innermost such call.
-    """
-
-    call: tuple[Any, Any, Any] | None = None
-    place: Place | None = None
-
-
-_OBSERVED = _Observed()
 
 
 class SimulatedTensor(_Tensor):  # type: ignore[misc]
@@ -119,27 +102,33 @@ def on_host(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.detach()
 
 
-class _Mode(_DispatchMode):  # type: ignore[misc]
-    """The mode that sees the operations of a call of torch on tensors of a device, and of a backward pass."""
+class _Mode:
+    """The mode that sees the operations of a call of torch on tensors of a device, and of a backward pass.
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Nothing is compiled here; torch would wrap each call below.
-        return False
+    It is no `TorchDispatchMode`, whose calls torch would wrap for its compiler.
+    """
+
+    is_infra_mode = staticmethod(lambda: False)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         # By identity, since torch computes their hashes in Python; torch keeps them.
         operation = _operations.get(id(func))
         if operation is None:
             operation = _operations[id(func)] = Operation(func)
-        if operation.shares and type(args[0]) is SimulatedTensor and not RACES.several:
+        if operation.shares and not RACES.several:
             return adopted(operation.run(*args, **kwargs or {}))
         if sys._getframe(1).f_code is not _OF_CALL:
             where = place()
-        elif _OBSERVED.place is None:
-            where = _OBSERVED.place = place()
+        elif CURRENT.place is None:
+            where = CURRENT.place = place()
         else:
-            where = _OBSERVED.place
+            where = CURRENT.place
+        simple = operation.plain and not kwargs and not RACES.several
+        if simple and type(args[0]) is SimulatedTensor and CURRENT.backward is not None:
+            # Nothing of a backward pass comes from the host.
+            stream = of_operation(0)
+            stream.seq += 1
+            return written_by(stream, operation.run(*args), where)
         return dispatch(operation, func, args, kwargs or {}, where)
 
 
@@ -148,15 +137,15 @@ MODE = _Mode()
 
 def observed(func: Any, args: Any, kwargs: Any) -> Any:
     """Call a function of torch with each of its operations seen; what it makes is on the device."""
-    observed, outer, before = _OBSERVED, _OBSERVED.call, _OBSERVED.place
-    observed.call, observed.place = outer or (func, args, kwargs), None
+    here, outer, before = CURRENT, CURRENT.call, CURRENT.place
+    here.call, here.place = outer or (func, args, kwargs), None
     if outer is None:
         internals.push_mode(MODE)
     try:
         with internals.Disabled():
             return adopted(func(*args, **kwargs))
     finally:
-        observed.call, observed.place = outer, before
+        here.call, here.place = outer, before
         if outer is None:
             internals.pop_mode()
 
@@ -167,14 +156,14 @@ _OF_CALL = observed.__code__
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
     """Have what is made meanwhile be where it is asked for."""
-    outer, _OBSERVED.call = _OBSERVED.call, None
+    outer, CURRENT.call = CURRENT.call, None
     on = outer is not None and internals.modes() > 0
     if on:
         internals.pop_mode()
     try:
         yield
     finally:
-        _OBSERVED.call = outer
+        CURRENT.call = outer
         if on:
             internals.push_mode(MODE)
 
@@ -205,28 +194,30 @@ def _asked(func: Any, args: Any, kwargs: Any) -> Any:
 def _single_call(operation: Operation, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that is one operation; with one stream only, `dispatch` without the way there."""
     with internals.Disabled():
-        simple = not RACES.several and _is_simple(args) and (not kwargs or _is_simple(kwargs.values()))
-        # A tensor in the place of a number is read by C++, which only the mode sees.
-        places = chain(enumerate(args), kwargs.items())
-        if simple and all(at in operation.tensors for at, one in places if type(one) is SimulatedTensor):
+        takes = operation.tensors
+        if not RACES.several and _fits(takes, enumerate(args)) and _fits(takes, kwargs.items()):
             out = func(*args, **kwargs)
             if operation.shares:
                 return adopted(out)
-            stream, where = of_operation(0), place()
+            stream, where = of_operation(0), place(3)
             stream.seq += 1
+            if operation.written and args and out is args[0]:
+                state = storage_of(out).state
+                state.write, state.reads = (stream, stream.seq, where), None
+                return out
             if operation.written:
                 _note_accesses(operation, (), args, kwargs, stream, where)
             return written_by(stream, out, where)
     return observed(func, args, kwargs)
 
 
-def _is_simple(values: Iterable[Any]) -> bool:
-    """Tell whether no tensor among arguments is on the host."""
-    for value in values:
+def _fits(takes: set[int | str], arguments: Iterable[tuple[int | str, Any]]) -> bool:
+    """Tell whether all tensors among arguments are on a device, and none is read by C++ as a number."""
+    for at, value in arguments:
         kind = type(value)
-        if kind is SimulatedTensor or kind in _PLAIN:
+        if kind in _PLAIN or (kind is SimulatedTensor and at in takes):
             continue
-        if not isinstance(value, (list, tuple)) or not _is_simple(value):
+        if not isinstance(value, (list, tuple)) or not _fits(takes, zip(repeat(at), value)):
             return False
     return True
 
@@ -285,7 +276,7 @@ data = property(lambda self: adopted(plain_call(_DATA.__get__, self)), set_data)
 
 def _of_call() -> Iterator[Any]:
     """Give the arguments of the function of torch that the program called, and what is in them."""
-    _, args, kwargs = _OBSERVED.call or (None, (), {})
+    _, args, kwargs = CURRENT.call or (None, (), {})
     waiting = [*args, *kwargs.values()]
     while waiting:
         value = waiting.pop(0)
@@ -312,7 +303,7 @@ def _memory(tensor: torch.Tensor) -> int | None:
 
 def _wait(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], stream: Stream) -> None:
     assert operation.wait is not None
-    kind, asked = operation.wait["kind"], getattr((_OBSERVED.call or (None,))[0], "__name__", "")
+    kind, asked = operation.wait["kind"], getattr((CURRENT.call or (None,))[0], "__name__", "")
     if asked == "one_hot":
         # Only its CPU kernel checks the classes.
         return
@@ -365,10 +356,10 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
     stream.seq += 1
     if operation.name == "copy_":
         return _copy(operation, args, kwargs, where)
-    if of_host or RACES.several:
-        _check_devices(operation, func, index, tensors, of_host)
     if operation.check is not None and CURRENT.backward is None:
         operation.check(args)
+    if of_host or RACES.several:
+        _check_devices(operation, func, index, tensors, of_host)
     if operation.name in _PUTTING and not isinstance(args[0], SimulatedTensor):
         SYNCS.note("copy to the host")
         host_waits(stream.known())

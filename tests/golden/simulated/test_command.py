@@ -101,6 +101,9 @@ def test_what_never_loads_torch_has_no_report(folder: Path, capsys: pytest.Captu
     assert "never loaded torch" in capsys.readouterr().err
     (folder / "plain.py").write_text("raise SystemExit(5)\n")
     assert main(["syncs", "--", "python", "plain.py"]) == 3
+    (folder / "killed.py").write_text("import os, torch\nos.abort()\n")
+    assert main(["syncs", "--", "python", "killed.py"]) == 3
+    assert "ended with exit status -6 and left no report" in capsys.readouterr().err
     assert main(["syncs", "--", "python", "missing.py"]) == 2
     assert "no script missing.py" in capsys.readouterr().err
     assert main(["syncs", "--", "no-such-program"]) == 2

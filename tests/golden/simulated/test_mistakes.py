@@ -72,6 +72,11 @@ def refused(said, call, *arguments):
     else:
         raise SystemExit(f"no error: {said}")
 
+picture, net = torch.ones(1, 3, 8, 8), torch.nn.Conv2d(3, 2, 3)
+refused("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
+        net, picture.cuda())
+refused("Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same or input "
+        "should be a MKLDNN tensor and weight is a dense tensor", net.cuda(), picture)
 theirs = "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
 refused(theirs, lambda: h[d > 0])
 refused(theirs, lambda: h[i])

@@ -138,10 +138,20 @@ with torch.device("cpu"):
     assert not torch.zeros(1).is_cuda
 assert torch.zeros(1).is_cuda
 torch.set_default_device("cpu")
-f = io.BytesIO()
-torch.save(h, f)
-f.seek(0)
-assert torch.load(f, map_location=lambda s, loc: s.cuda()).is_cuda
+
+def loaded(value, **how):
+    f = io.BytesIO()
+    torch.save(value, f)
+    f.seek(0)
+    return torch.load(f, **how)
+
+assert loaded(h, map_location=lambda s, loc: s.cuda()).is_cuda
+x.tag = [2]
+again, kept = loaded([p, x])
+assert again.tag == 1 and isinstance(again, nn.Parameter) and again.is_cuda and again.equal(p)
+assert kept.tag == [2] and kept.is_cuda and kept.equal(x)
+kept, = copy.deepcopy([x])
+assert kept.tag == [2] and kept.tag is not x.tag
 net = torch.compile(nn.Sequential(nn.Linear(4, 2)).cuda())
 assert list(net.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"] and net(x).is_cuda
 assert x.share_memory_() is x
