@@ -17,7 +17,7 @@ from codemods.program.lifting import Analysis
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.lift.transform import Lift
 from codemods.rewrites.naming import FileNames, Names
-from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
 
@@ -87,10 +87,9 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
     def seen(helper: Helper) -> Refusals:
         target = request.targets.get(helper)
         if target is not None:
-            from codemods.plans.met import not_loaded_alike
+            from codemods.plans.met import loaded_alike
 
-            if (other := not_loaded_alike(request.site, target)) is not None:
-                yield refuse(other[0], helper.node, other[1])
+            yield from loaded_alike(request.site, target, helper.node)
         yield from seen_from_outside(
             request.site.surroundings, analysis.tree, helper, moves=target is not None
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.loop import prove_loop
+from codemods.plans.met import loaded_alike
 from codemods.plans.model import Loop
 from codemods.plans.request import Request, annotations_of, refusal_of
 from codemods.plans.site import Site
@@ -24,7 +25,7 @@ from codemods.program.source import Source
 from codemods.rewrites.loop.groups import field_of, groups_of
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop
 from codemods.rewrites.loop.transform import Loop as Taken
-from codemods.rewrites.refusals import Accepted, Refusal
+from codemods.rewrites.refusals import Accepted, Refusal, first
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.imports import from_statement
@@ -74,6 +75,9 @@ def compose_loop(
         parts = Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
     except LoopError as error:
         raise TargetError(str(error)) from None
+    refusal = first(loaded_alike(site, target, parts.loop), request.accepted, node.name)
+    if refusal is not None:
+        return LoopMade(parts.loop.lineno, refusal, (), {})
     writer = _Writer(site, parts, loop, made, annotations_of(analysis, site))
     return writer.made(request.seams, request.accepted)
 

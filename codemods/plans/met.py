@@ -20,6 +20,7 @@ from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
 from codemods.program.words import having
+from codemods.rewrites.refusals import Refusals, refuse
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = having("iter_modules", "walk_packages")
@@ -38,9 +39,6 @@ def met_by_new_file(path: Path, module: str, around: Surroundings) -> str | None
     """Why a new file would be met by something; None if it is not."""
     has_word = having(path.stem)
     for file, data in around.files():
-        if _lists_modules(file, data, path):
-            shown = shown_path(file, around.root)
-            return f"{shown} lists the files of its folder, of which it would be one; choose another folder"
         if file == around.path:
             continue
         initial = file == path.parent / "__init__.py"
@@ -92,12 +90,14 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
     return beside and all(has(data) for has in _LISTS)
 
 
-def not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
-    """The code and the reason for which a target is not loaded as the source is; None if it is."""
-    return site.surroundings.once(("alike", path), lambda: _not_loaded_alike(site, path))
+def loaded_alike(site: Site, path: Path, moved: ast.AST) -> Refusals:
+    """The file to which something is moved is loaded as the source is."""
+    if (other := site.surroundings.once(("alike", path), lambda: _not_loaded_alike(site, path))) is not None:
+        yield refuse(other[0], moved, other[1])
 
 
 def _not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
+    """The code and the reason for which a target is not; None if it is."""
     module, around = site.layout.dotted(path), site.surroundings
     if site.layout.frozen or module is None or path in site.overlay.made:
         return None
@@ -127,6 +127,8 @@ def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | No
     for file, data in around.files():
         if source.name.encode() in data and _BY_PATH(data):
             return f"{shown_path(file, root)} loads {source.name} by its path"
+        if _lists_modules(file, data, path):
+            return f"{shown_path(file, root)} lists the files of its folder, of which it would be one"
     return None
 
 

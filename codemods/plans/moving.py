@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
+from codemods.plans.met import loaded_alike
 from codemods.plans.model import Loaded, Move
 from codemods.plans.references import Elsewhere, Moved
 from codemods.plans.report import HelperReport
@@ -68,7 +69,8 @@ class Mover:
             refusals = self.lookup.check(found, moved, self.seams)
             new = self.new_name(name)
             alike = moved_alike(self.site.surroundings, self.analysis, found, moved, new)
-            if (refusal := first(chain(refusals, alike), self.accepted, name)) is not None:
+            loaded = loaded_alike(self.site, self.targets[name], found.node)
+            if (refusal := first(chain(refusals, alike, loaded), self.accepted, name)) is not None:
                 self.refused[name] = refusal
             else:
                 self.definitions[name] = found

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from codemods.equal.code import reread
-from codemods.plans.met import met_by_new_file, met_by_patches, not_loaded_alike
+from codemods.plans.met import met_by_new_file, met_by_patches
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in
@@ -73,15 +73,13 @@ def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequ
     """Begin a file with nothing in it; ``made`` are modules of the project that need not be there yet.
 
     Raises:
-        TargetError: if there is such a file, what is left of the source can't import it, it is not loaded as
-            the source is, or something of the project would meet it.
+        TargetError: if there is such a file, what is left of the source can't import it, or something of the
+            project would meet it.
     """
     layout, source = site.layout, analysis.source
     module, shown = module_of(layout, path), layout.shown(path)
     if site.is_taken(path):
         raise TargetError(f"{shown}: exists already; name a new file, and all helpers that go there at once")
-    if (other := not_loaded_alike(site, path)) is not None:
-        raise TargetError(f"{shown}: {other[1]}; choose another file")
     # A new top-level module must not take the place of one that is imported.
     imported = analysis.tree.once("imported", lambda: _imported(source.tree))
     if module in imported and not site.overlay.exists(path):

@@ -40,7 +40,11 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
     for read, origin in found.items():
         code = "module-identity" if origin == "identity" or read == "globals" else "unresolved-global"
         if origin in ("identity", "star", "typing", "unknown") or (origin, read) == ("builtin", "globals"):
-            yield refuse(code, lines[read], f"{name} reads {read}, which may mean something else elsewhere")
+            star, what, way_out = tree.star_imports[:1], "may mean something else elsewhere", None
+            if origin == "star":
+                what = f"the star import in line {star[0]} may bring"
+                way_out = "name what it imports"
+            yield refuse(code, lines[read], f"{name} reads {read}, which {what}", way_out)
 
 
 def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:

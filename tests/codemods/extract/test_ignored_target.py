@@ -3,15 +3,24 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.codemods.conftest import Command
 
 PROGRAM = """\
 def train(n):
     def step(x):
         return x + n
-    return step(1)
+    total = 0
+    for i in range(n):
+        total += step(i)
+    return total
 print(train(2))
 """
+HEAD = 'version = 1\nsource = "train.py"\nfunction = "train"\n'
+MOVE = HEAD + '[[move]]\nto = "made.py"\nnames = ["step"]\n'
+LOOP = HEAD + '[loop]\nto = "made.py"\nclass = "Trainer"\n'
+ACCEPTED = '[[accept]]\ncode = "loaded-otherwise"\nreason = "nothing runs what it lists"\n'
 
 
 def test_a_target_that_git_ignores_is_refused(tmp_path: Path, extract: Command) -> None:
@@ -26,3 +35,20 @@ def test_a_target_that_git_ignores_is_refused(tmp_path: Path, extract: Command) 
     ran = extract(source, "--function", "train", "--to", tmp_path / "steps.py", "--write")
     assert ran.code == 0, ran.err + ran.out
     assert (tmp_path / "steps.py").exists()
+
+
+@pytest.mark.parametrize("plan", [MOVE, LOOP], ids=["lift", "loop"])
+def test_what_is_loaded_otherwise_is_accepted(plan: str, tmp_path: Path, extract: Command) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "list.py").write_text("import pkgutil\nnames = list(pkgutil.iter_modules(['.']))\n")
+    (tmp_path / "plan.toml").write_text(plan)
+    ran = extract("--plan", tmp_path / "plan.toml", "--write")
+    assert ran.code == 1
+    assert "loaded-otherwise" in ran.out
+    assert "list.py lists the files of its folder" in ran.out
+    (tmp_path / "plan.toml").write_text(plan + ACCEPTED)
+    ran = extract("--plan", tmp_path / "plan.toml", "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert "accepted loaded-otherwise (nothing runs what it lists)" in ran.out
+    assert (tmp_path / "made.py").exists()
