@@ -86,8 +86,7 @@ def annotations_safe(lifting: Lifting, helper: Helper) -> Refusals:
     """
     for annotation in evaluated_annotations(lifting.tree, helper):
         try:
-            if not (isinstance(annotation, ast.Name) and _is_bound(lifting, helper, annotation.id)):
-                _made(lifting, helper, annotation)
+            _made(lifting, helper, annotation, alone=True)
         except (AttributeError, LookupError, TypeError):
             what = f"an annotation of {helper.name} is evaluated at its definition"
             yield refuse("annotations-evaluated", annotation, what)
@@ -102,8 +101,9 @@ def _is_bound(lifting: Lifting, helper: Helper, name: str) -> bool:
     return imported or (len(binders) == 1 and helper not in lifting.foreign)
 
 
-def _made(lifting: Lifting, helper: Helper, node: ast.expr) -> Any:
-    """Evaluate a type, with `object` in the place of classes that are not the interpreter's own.
+def _made(lifting: Lifting, helper: Helper, node: ast.expr, *, alone: bool = False) -> Any:
+    """Evaluate a type, with `object` in the place of classes that are not the interpreter's own, and of
+    anything that stands ``alone`` or in brackets, where it is not asked for more.
 
     Raises:
         LookupError: if it has parts that are not known.
@@ -112,10 +112,11 @@ def _made(lifting: Lifting, helper: Helper, node: ast.expr) -> Any:
     match node:
         case ast.Constant(value) if not isinstance(value, str):
             return value
-        case ast.Tuple(elements):
-            return tuple(_made(lifting, helper, element) for element in elements)
+        case ast.Tuple(elements) | ast.List(elements):
+            made = [_made(lifting, helper, element, alone=alone) for element in elements]
+            return made if isinstance(node, ast.List) else tuple(made)
         case ast.Subscript(value, index):
-            return _made(lifting, helper, value)[_made(lifting, helper, index)]
+            return _made(lifting, helper, value)[_made(lifting, helper, index, alone=True)]
         case ast.BinOp(left, ast.BitOr(), right):
             return _made(lifting, helper, left) | _made(lifting, helper, right)
         case ast.Name() | ast.Attribute():
@@ -125,7 +126,8 @@ def _made(lifting: Lifting, helper: Helper, node: ast.expr) -> Any:
             early = isinstance(root, ast.Name) and bound_early(lifting, helper, root.id)
             if module == "builtins" or (early and module in ("collections.abc", "typing")):
                 return getattr(importlib.import_module(module), name)
-            if early and (path in _CLASSES or _is_plain_class(lifting, node)):
+            bound = alone and isinstance(node, ast.Name) and _is_bound(lifting, helper, node.id)
+            if bound or (early and (path in _CLASSES or _is_plain_class(lifting, node))):
                 return object
     raise LookupError
 

@@ -68,6 +68,22 @@ CASES = {
         "introspection",
         "co_names",
     ),
+    # Annotations that are evaluated
+    "imported classes in brackets": Case(
+        "from decimal import Decimal\nfrom typing import Callable, Type, TypeVar, Union\nT = TypeVar('T')\n"
+        + HELPER.replace("h(x)", "h(x: Union[Decimal, list[Decimal], Callable[[Type[T]], T]]) -> T"),
+        None,
+    ),
+    "an imported class, of which more is asked": Case(
+        "from decimal import Decimal\n" + HELPER.replace("h(x)", "h(x: Decimal | None)"),
+        "annotations-evaluated",
+    ),
+    "what a star import may bring": Case(
+        "from math import *\n" + HELPER.replace("return x", "return floor(x)"),
+        "unresolved-global",
+        "which the star import in line 1 may bring",
+        TO,
+    ),
     # Names by which variables are seen
     "locals under another name": Case(
         "from builtins import locals as seen\n" + HELPER, "dynamic-names", "builtins.locals"
