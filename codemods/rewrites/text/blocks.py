@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 import libcst as cst
@@ -39,8 +40,8 @@ class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
-    ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``deleted`` are lines
-    that go.
+    ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``first`` are those that
+    leave the start of a block, and those that stand there then; ``deleted`` are lines that go.
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
@@ -52,6 +53,7 @@ class Todo:
     cut: set[ast.stmt] = field(default_factory=set)
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     filled: set[ast.stmt] = field(default_factory=set)
+    first: set[ast.stmt] = field(default_factory=set)
     places: list[Place] = field(default_factory=list)
     deleted: list[tuple[int, int]] = field(default_factory=list)
 
@@ -96,6 +98,8 @@ class Pass(Plain, cst.CSTTransformer):
         after = [each for added in todo.after.get(statement, ()) for each in added.make()]
         if statement in todo.cut:
             todo.taken[statement] = node
+        if statement in todo.first - todo.gone:
+            node = node.with_changes(leading_lines=[*dropwhile(lambda x: not x.comment, node.leading_lines)])
         if not made and not after and statement not in todo.gone:
             return node
         lines = list(node.leading_lines)

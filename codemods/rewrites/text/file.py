@@ -252,20 +252,26 @@ class Program:
         return found
 
     def _fill(self) -> None:
-        """A block has some statement, and a text that was none is no docstring."""
-        for node in statements_in(self.source.tree) if self.todo.gone else ():
+        """A block begins with a statement; a text that was not its first is no docstring."""
+        gone = self.todo.gone
+        for node in statements_in(self.source.tree) if gone else ():
             for block in blocks_of(node):
-                left = [statement for statement in block if statement not in self.todo.gone]
-                if block and block[0] in self.todo.gone and (not left or documentation(left) is not None):
+                left = [statement for statement in block if statement not in gone]
+                if block and block[0] in gone and (not left or documentation(left) is not None):
                     self.todo.filled.add(block[0])
+                elif block[:1] != left[:1]:
+                    self.todo.first.update(block[: block.index(left[0]) + 1])
 
     def text(self) -> str:
         """The new text."""
         splices = [(place.line, place.line, place.text) for place in self.todo.places]
         splices += [(first, self._end_with_blank_lines(first, end), "") for first, end in self.todo.deleted]
         starts, lines = self.source.starts, self.source.lines
-        for chunk, code in self._codes:
+        following = [*(chunk.first for chunk in self.chunks[1:]), len(lines)]
+        for (chunk, code), below in zip(self._codes, following, strict=False):
             end = chunk.end
+            if not code and self.todo.first.issuperset(chunk.statements):
+                end += len([*itertools.takewhile(str.isspace, lines[end:below])])
             if whole := [statement for statement in chunk.statements if statement in self.todo.cut]:
                 if len(whole) < len(chunk.statements):
                     raise TextNotPreserved(chunk.first + 1)
