@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,8 +40,8 @@ class ImportSection:
             needed.add(Import("typing", "TYPE_CHECKING"))
         blocks += self._blocks(needed, width, newline)
         if typing:
-            inner = newline.join(self._blocks(typing, width - 4, newline)).split(newline)
-            blocks.append(newline.join(["if TYPE_CHECKING:", *(f"    {line}" for line in inner)]))
+            inner = f"{newline}{newline}".join(self._blocks(typing, width - 4, newline))
+            blocks.append(f"if TYPE_CHECKING:{newline}{textwrap.indent(inner, '    ')}")
         return (newline * 2).join(blocks)
 
     def _blocks(self, imports: set[Import], width: int, newline: str) -> list[str]:

@@ -202,3 +202,14 @@ def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
     ran = extract(train, "--write", "--output-format", "json")
     assert [helper["status"] for helper in ran.json["helpers"]] == ["lifted", "lifted"]
     assert execute(tmp_path, train) == before
+
+
+def test_imports_for_type_checkers_stand_in_sections(tmp_path: Path, extract: Command) -> None:
+    setup = "x = Path('p')\n    y = Model()"
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "kinds.py").write_text(KINDS)
+    (tmp_path / "program.py").write_text(_program(setup).replace("return x\n", "return x, y\n"))
+    ran = extract(tmp_path / "program.py", "--to", tmp_path / "made.py", "--write")
+    assert ran.code == 0, ran.out
+    made = (tmp_path / "made.py").read_text()
+    assert "if TYPE_CHECKING:\n    from pathlib import Path\n\n    from kinds import Model\n" in made
