@@ -36,6 +36,10 @@ def _constructor(name: str, original: Any) -> Any:
             args = (_read(first, kwargs), *args[1:])
         elif like and isinstance(first, SimulatedTensor):
             args = (on_host(first), *args[1:])
+        elif name.startswith("sparse_") and any(isinstance(a, SimulatedTensor) for a in args):
+            # Its parts are there already.
+            kwargs.pop("device", None)
+            return original(*args, **kwargs)
         elif not like and name != "normal":
             args, kwargs = numbers(args), numbers(kwargs)
         generator, kind = kwargs.get("generator"), "cpu" if index is None else "cuda"

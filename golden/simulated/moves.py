@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from . import internals
+from .answers import not_simulated
 from .arrivals import HostCopy, filling, mark_pinned, pinned
 from .mistakes import set_gradient
 from .streams import RACES, device_index, host_waits, merge, of_operation, queue
@@ -240,6 +242,13 @@ def _storage_cuda(self: Any, device: Any = None, **_: Any) -> Any:
     return _located(self.clone(), f"cuda:{device_index('cuda' if device is None else device)}")
 
 
+def _scatter(devices: list[int], sizes: Any, dim: int, tensor: torch.Tensor) -> tuple[Any]:
+    """A tensor as ``DataParallel`` gives it to the one device that there is."""
+    if len(devices) > 1:
+        raise RuntimeError(not_simulated("torch.nn.DataParallel on several devices"))
+    return (to(tensor, devices[0], non_blocking=True),)
+
+
 def _storage_resize(self: Any, size: int) -> Any:
     """``UntypedStorage.resize_``."""
     _resize(self, size)
@@ -294,6 +303,8 @@ def install() -> None:
     torch.UntypedStorage.resize_ = _storage_resize  # type: ignore[method-assign]
     torch.UntypedStorage.cuda = _storage_cuda  # type: ignore[assignment]
     internals.parsed_arguments_pass(_named)
+    parallel: Any = torch.nn.parallel
+    parallel.scatter_gather.Scatter = SimpleNamespace(apply=_scatter)
     torch.serialization.register_package(5, _tag, _located)
     internals.adopt_made(adopted)
     internals.groups_by_device(lambda t: t.device if isinstance(t, SimulatedTensor) else None)

@@ -53,7 +53,7 @@ not_simulated = {
     "torch.cuda.CUDAGraph is": cuda.CUDAGraph,
     "torch.export.export is": lambda: torch.export.export(torch.nn.Linear(2, 2).cuda(), ()),
     "torch.cuda.memory.caching_allocator_alloc (": lambda: cuda.caching_allocator_alloc(512),
-    "torch.nn.parallel.comm.scatter (": lambda: parallel(torch.ones(4, 2, device="cuda")),
+    "torch.nn.DataParallel on several devices is": lambda: parallel(torch.ones(4, 2, device="cuda")),
 }
 for name, call in not_simulated.items():
     try:

@@ -89,6 +89,12 @@ tell("grad", torch.func.grad(lambda v: (v**2).sum())(x.detach()))
 tell("hessian", torch.func.hessian(lambda v: v.tanh().sum())(x.detach()))
 gather = torch.zeros(3, 4, device=device).scatter_(1, torch.tensor([[1], [2], [0]], device=device), 1.0)
 tell("scatter", gather, F.one_hot(torch.arange(3, device=device), 4), torch.tensor([x[0], x[1]]))
+swapped = torch.tensor([[0, 1], [1, 0]], device=device)
+sparse = torch.sparse_coo_tensor(swapped, x[:2], (2, 2))
+tell("sparse", sparse.to_dense(), torch.sparse.mm(sparse, torch.ones(2, 1, device=device)))
+net = nn.DataParallel(nn.Linear(6, 2)).to(device)
+inner = x[None] * 2
+(net(inner) + net(torch.ones(1, 6))).sum().backward(); tell("parallel", net.module.weight.grad, x.grad)
 """
 
 
