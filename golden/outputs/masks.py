@@ -172,7 +172,10 @@ class Masks:
         """Return a tree without its unstable fields."""
         if isinstance(value, Mapping):
             found = {}
-            for name, item in _named(value):
+            for key, item in _named(value):
+                # A table by path, such as Lightning's of the best checkpoints.
+                masked = self.text(key) if key.startswith("/") else key
+                name = key if masked in found else masked
                 below = f"{path}.{name}" if path else name
                 if self.is_unstable(below, item):
                     self.left_out.fields.add(below)

@@ -347,6 +347,15 @@ def test_a_truth_value_is_no_time_whatever_its_name() -> None:
     assert Masks({}).tree(settings) == {"time_dependent": True, "log_time": False}
 
 
+def test_a_path_is_masked_where_it_is_the_key_of_a_table() -> None:
+    masks = Masks({"/work/copy": "{root}"})
+    best = {f"/work/copy/runs/2026-11-2{day}_09-08-0{day}/{day}.ckpt": day for day in (6, 7)}
+    today = time.strftime("/work/copy/runs/%Y-%m-%d_%H-%M-%S/")
+    assert masks.tree({"best": {today + "1.ckpt": 0.5}}) == {"best": {"{root}/runs/<time>/1.ckpt": 0.5}}
+    assert list(masks.tree({today: 1, today[:-2] + "x/": 2}).values()) == [1, 2]
+    assert len(masks.tree(best)) == 2
+
+
 def test_a_table_is_no_time_whatever_its_name() -> None:
     state = {"time_mlp": {"weight": "float32[2] 0a", "seconds": 3.5}, "epoch_times": [0.25, 0.5]}
     assert Masks({}).tree(state) == {"time_mlp": {"weight": "float32[2] 0a"}}
