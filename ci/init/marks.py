@@ -45,7 +45,8 @@ def starts(tree: ast.Module) -> bool:
         return True
     local = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     calls = {called(node) for node in _outside(tree) if isinstance(node, ast.Call)}
-    return not calls.isdisjoint((*local, *_BEGUN)) or ("fit" in calls and "Trainer" in calls)
+    trainer = any(name.endswith("Trainer") for name in calls)
+    return not calls.isdisjoint((*local, *_BEGUN)) or (trainer and not calls.isdisjoint(("fit", "train")))
 
 
 def guarded(node: ast.stmt) -> bool:

@@ -34,9 +34,12 @@ PARSED = (
     "for _ in range(3):\n    Agent().update()\nprint('done')\n"
 )
 CALLED = "from agent import Agent\n\ndef main_loop():\n    Agent().update()\n\n\nmain_loop()\n"
+TRAINED = "from agent import Agent as AgentTrainer\ntrainer = AgentTrainer()\ntrainer.train(3)\n"
 
 
-@pytest.mark.parametrize("script", [ENV_LOOP, PARSED, CALLED], ids=["steps", "parses", "calls"])
+@pytest.mark.parametrize(
+    "script", [ENV_LOOP, PARSED, CALLED, TRAINED], ids=["steps", "parses", "calls", "trains"]
+)
 def test_a_flat_script_that_trains_through_what_it_imports_is_found(
     script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
