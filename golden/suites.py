@@ -145,7 +145,7 @@ def ab_command(
     code = worst([int(result.code) for result in results])
     if len(suite) > 1 or part or out is not None:
         code = _finish("ab", suite, part, results, out, reached)
-    if asked.is_program:
+    if asked.is_program and code not in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED):
         click.echo(keep_line(data))
     return code
 
