@@ -32,8 +32,9 @@ from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.gap import gap
 from golden.trace.golden import digested, everywhere, records_of
+from golden.trace.kinds import KINDS
 from golden.trace.place import titles
-from golden.trace.trace import KINDS, Trace
+from golden.trace.trace import Trace
 from golden.trace.unstable import leave_out
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from esper_harness.report.plain import listed, many
 from golden.compare.outcome import NotComparable
-from golden.trace.kinds import MODULE_KINDS
-from golden.trace.trace import KINDS, Trace
+from golden.trace.kinds import KINDS, MODULE_KINDS
+from golden.trace.trace import Trace
 
 _SHOWN = 2
 _Ways = Mapping[tuple[str, ...], set[str]]

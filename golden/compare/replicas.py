@@ -12,7 +12,8 @@ from golden.compare.divergence import Divergence
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
 from golden.compare.sides import sides
 from golden.compare.steps import compare_steps
-from golden.trace.trace import KINDS, Call, Process, Step, Trace
+from golden.trace.kinds import KINDS
+from golden.trace.trace import Call, Process, Step, Trace
 
 
 def compare_replicas(trace: Trace) -> Comparison:

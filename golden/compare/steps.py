@@ -22,9 +22,10 @@ from golden.compare.divergence import (
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.compare.values import distance, load_tensors
+from golden.trace.kinds import KINDS
 from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.streams import Stream, streams
-from golden.trace.trace import KINDS, Layout, Process, Step, TensorInfo
+from golden.trace.trace import Layout, Process, Step, TensorInfo
 
 if TYPE_CHECKING:
     import torch

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from golden.compare.events import compare_events
 from golden.compare.outcome import Tolerated
 from golden.trace.events import Event
+from golden.trace.kinds import KINDS
 from golden.trace.numbers import hex_ulps, ulps
 from golden.trace.streams import by_stream, streams
 from golden.trace.tolerance import Tolerance, find, masked, restored
-from golden.trace.trace import KINDS, Process, Step, Trace
+from golden.trace.trace import Process, Step, Trace
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from golden.trace.trace import KINDS, Trace
+from golden.trace.kinds import KINDS
+from golden.trace.trace import Trace
 
 # What a comparison never forgives; counts of reads and random states are left to it.
 _COMPARED = (*KINDS, "losses")

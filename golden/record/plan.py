@@ -10,12 +10,11 @@ import torch
 import xxhash
 
 from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, lies_on_gpu, plain
-from ..trace.kinds import SUMS
+from ..trace.kinds import KINDS, SUMS
 
 if TYPE_CHECKING:
     from ..trace.sums import Sums
 
-KINDS = ("buffers", "grads", "params", "state")
 # Where digests are made: the GPU's on the GPU and all else on the host; all on the host; each where it is.
 Where = Literal["auto", "host", "device"]
 _dtype, _shape, _layout = attrgetter("dtype"), attrgetter("shape"), attrgetter("layout")

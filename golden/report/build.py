@@ -10,8 +10,9 @@ from golden.compare.divergence import Divergence
 from golden.compare.outcome import Comparison, Different
 from golden.compare.steps import StepDivergence, first_steps
 from golden.trace.errors import ExitCode
+from golden.trace.kinds import KINDS
 from golden.trace.streams import Stream, by_stream
-from golden.trace.trace import KINDS, Trace
+from golden.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

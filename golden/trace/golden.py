@@ -17,12 +17,12 @@ import xxhash
 
 from golden.trace.events import Event
 from golden.trace.held import attributes, settings
-from golden.trace.kinds import END, HOST, RANDOM_STATE, recorded
+from golden.trace.kinds import END, HOST, KINDS, RANDOM_STATE, recorded
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, leaves, nesting
 from golden.trace.streams import streams, title_from
 from golden.trace.tolerance import Tolerance, masked
-from golden.trace.trace import KINDS, Between, Process, Record, Records, Site, Step, Trace, trace_of
+from golden.trace.trace import Between, Process, Record, Records, Site, Step, Trace, trace_of
 
 # So many steps, events, lines and moments are kept one by one; what follows them, as one.
 KEPT = 700

@@ -5,6 +5,9 @@ Loaded by the program under test under a private name; alone, so that it needn't
 
 from collections.abc import Mapping
 
+# Of tensors at a step, in causal order: what comes first can be the cause of what follows.
+KINDS = ("buffers", "grads", "params", "state")
+# Of tensors in modules.
 MODULE_KINDS = ("params", "buffers")
 # The look at the end of the process; what went before is in it, too, as it went.
 END = "the end"

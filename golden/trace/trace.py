@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event
-from golden.trace.kinds import HOST, RANDOM_STATE, SUMS
+from golden.trace.kinds import HOST, KINDS, RANDOM_STATE, SUMS
 from golden.trace.living import Look, Looks
 from golden.trace.moments import Moment, Written, moments
 from golden.trace.outputs import FILE as OUTPUTS
@@ -21,8 +21,6 @@ from golden.trace.place import Unstable
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 7
-# In causal order: what comes first within a step can be the cause of what follows.
-KINDS = ("buffers", "grads", "params", "state")
 # By title and name of a field, its text.
 Kinds = Mapping[str, Mapping[str, str]]
 
