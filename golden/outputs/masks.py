@@ -85,6 +85,8 @@ _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time.
 _DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?")
+# Rich sets what stands beside a bar apart by as much as the rate in it is short.
+_FAR_IN = re.compile(r"^ {20,}")
 _ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
 _UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
@@ -157,7 +159,7 @@ class Masks:
         """Yield the lines of a text that can repeat; of what was drawn over, only what remained."""
         warned = False
         for line in _screen(text.replace("\r\n", "\n")):
-            shown = self.text(line).rstrip() if line.strip() else ""
+            shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
             if "%|" in shown and "100%|" not in shown:
                 # How far it is drawn depends on time; what was printed behind it does not.
                 shown = _DRAWN_BAR.sub("", shown).rstrip()

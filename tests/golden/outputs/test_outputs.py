@@ -356,6 +356,11 @@ def test_a_path_is_masked_where_it_is_the_key_of_a_table() -> None:
     assert len(masks.tree(best)) == 2
 
 
+def test_lines_beside_a_bar_of_rich_are_as_far_in_as_its_rate_is_short() -> None:
+    short, long = (f"{' ' * width}val/loss: 2.25\n  kept\n" for width in (61, 62))
+    assert list(Masks({}).lines(short)) == list(Masks({}).lines(long)) == ["val/loss: 2.25", "  kept"]
+
+
 def test_a_table_is_no_time_whatever_its_name() -> None:
     state = {"time_mlp": {"weight": "float32[2] 0a", "seconds": 3.5}, "epoch_times": [0.25, 0.5]}
     assert Masks({}).tree(state) == {"time_mlp": {"weight": "float32[2] 0a"}}
