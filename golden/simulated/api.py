@@ -54,11 +54,6 @@ def synchronize(device: Any = None) -> None:
             host_waits(stream.known())
 
 
-def empty_cache() -> None:
-    """``torch.cuda.empty_cache``, which waits for the device before it gives memory back."""
-    SYNCS.note("empty_cache")
-
-
 def _memory_stats(index: int) -> dict[str, Any]:
     """The statistics that ``torch.cuda.memory_allocated`` and others look at."""
     size = {"all": {"current": MEMORY[index].live, "peak": MEMORY[index].peak_since}}
@@ -162,7 +157,8 @@ def replacements() -> dict[str, Any]:
         "default_stream": lambda device=None: default(current(device_index(device)).index),
         "set_stream": set_current,
         "synchronize": synchronize,
-        "empty_cache": empty_cache,
+        # It waits for the device before it gives memory back.
+        "empty_cache": lambda: SYNCS.note("empty_cache"),
         "mem_get_info": lambda device=None: (_TOTAL - torch.cuda.memory_allocated(device), _TOTAL),
     }
 

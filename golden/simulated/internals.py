@@ -59,12 +59,15 @@ def _adopting(original: Any, adopted: Callable[[Any], Any]) -> Any:
     return lambda *args, **kwargs: adopted(original(*args, **kwargs))
 
 
-def parsed_arguments_pass(through: Callable[[Any], Any]) -> None:
-    """Pass each argument of ``Module.to`` through a function before torch looks at it."""
+def modules_move_by_number() -> None:
+    """Have ``Module.to`` take the number of a device, which only a build for CUDA knows."""
     original = _C._nn._parse_to
 
+    def named(value: Any) -> Any:
+        return torch.device("cuda", value) if type(value) is int else value
+
     def parse(*args: Any, **kwargs: Any) -> Any:
-        return original(*map(through, args), **{name: through(value) for name, value in kwargs.items()})
+        return original(*map(named, args), **{name: named(value) for name, value in kwargs.items()})
 
     _C._nn._parse_to = parse
 

@@ -270,11 +270,6 @@ def _without_mode(func: Any) -> Any:
     return call
 
 
-def _named(device: Any) -> Any:
-    """A device, where it is given as a number."""
-    return torch.device("cuda", device) if type(device) is int else device
-
-
 def install() -> None:
     """Replace what moves tensors or asks where they are."""
     whole: Any = torch.Tensor
@@ -302,7 +297,7 @@ def install() -> None:
     internals.compiled_modules_are_wrapped()
     torch.UntypedStorage.resize_ = _storage_resize  # type: ignore[method-assign]
     torch.UntypedStorage.cuda = _storage_cuda  # type: ignore[assignment]
-    internals.parsed_arguments_pass(_named)
+    internals.modules_move_by_number()
     parallel: Any = torch.nn.parallel
     parallel.scatter_gather.Scatter = SimpleNamespace(apply=_scatter)
     torch.serialization.register_package(5, _tag, _located)

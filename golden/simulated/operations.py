@@ -22,13 +22,6 @@ _MIXING = {"copy_", "index", "index_put", "index_put_", "_index_put_impl_", "set
 _MIXING |= {"_pack_padded_sequence"}
 # They share memory, which their schema doesn't say.
 _SHARING = {"_unsafe_view", "_reshape_alias", "lift_fresh"}
-Argument = tuple[int, str]
-
-
-def argument(args: tuple[Any, ...], kwargs: dict[str, Any], which: Argument) -> Any:
-    """The argument of a call at a position, or by its name."""
-    position, name = which
-    return args[position] if position < len(args) else kwargs.get(name)
 
 
 class Operation:
@@ -40,14 +33,14 @@ class Operation:
         run: computes it, without a call in between.
         shares: whether its result always has the memory of its first argument.
         tensors: the positions and names of its arguments that are tensors.
-        written: the arguments that it writes to.
+        written: the positions and names of the arguments that it writes to.
     """
 
     def __init__(self, func: Any) -> None:
         schema, self.run = func._schema, getattr(func, "_op", func)
         self.name = schema.name.partition("::")[2]
         self.wait, self.check = _WAITS.get(self.name), CHECKS.get(self.name)
-        self.written: tuple[Argument, ...] = tuple(
+        self.written: tuple[tuple[int, str], ...] = tuple(
             (i, a.name)
             for i, a in enumerate(schema.arguments)
             if a.alias_info is not None and a.alias_info.is_write

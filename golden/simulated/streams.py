@@ -289,8 +289,7 @@ def _ours(stream: Any) -> Stream:
 def current(index: int | None) -> Stream:
     """The current stream of a device in this thread."""
     index = CURRENT.device if index is None else index
-    found = CURRENT.streams.get(index) or DEFAULTS.get(index)
-    return default(index) if found is None else found
+    return CURRENT.streams.get(index) or default(index)
 
 
 def default(index: int) -> Stream:

@@ -15,7 +15,7 @@ import torch
 from . import internals
 from .arrivals import HostCopy, pinned, poison
 from .mistakes import SAME_DEVICE
-from .operations import ASKING, Operation, argument, from_host, single, times
+from .operations import ASKING, Operation, from_host, single, times
 from .streams import CURRENT, HOST, RACES, State, Stream, host_waits, merge, of_operation, queue
 from .syncs import SYNCS, Place, place
 
@@ -359,7 +359,10 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
     if operation.check is not None and CURRENT.backward is None:
         operation.check(args)
     if of_host or RACES.several:
-        _check_devices(operation, func, index, tensors, of_host)
+        others = [one.number for one in tensors[1:] if one.number != index and one.dim()]
+        if others or (of_host and not operation.mixes and _given_from_host(of_host)):
+            names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
+            raise RuntimeError(f"{SAME_DEVICE.format(*names[:2])} (at {func})")
     if operation.name in _PUTTING and not isinstance(args[0], SimulatedTensor):
         SYNCS.note("copy to the host")
         host_waits(stream.known())
@@ -380,15 +383,6 @@ def dispatch(operation: Operation, func: Any, args: Any, kwargs: dict[str, Any],
     return written_by(stream, out, where)
 
 
-def _check_devices(
-    operation: Operation, func: Any, index: int, tensors: list[SimulatedTensor], of_host: list[torch.Tensor]
-) -> None:
-    others = [one.number for one in tensors[1:] if one.number != index and one.dim()]
-    if others or (of_host and not operation.mixes and _given_from_host(of_host)):
-        names = [f"cuda:{number}" for number in sorted({index, *others})] + ["cpu"]
-        raise RuntimeError(f"{SAME_DEVICE.format(*names[:2])} (at {func})")
-
-
 def _note_accesses(
     operation: Operation,
     tensors: Iterable[SimulatedTensor],
@@ -398,8 +392,8 @@ def _note_accesses(
     where: Place,
 ) -> None:
     written = set()
-    for which in operation.written:
-        value = argument(args, kwargs, which)
+    for position, name in operation.written:
+        value = args[position] if position < len(args) else kwargs.get(name)
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, SimulatedTensor):
                 written.add(item.state)

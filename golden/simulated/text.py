@@ -96,8 +96,7 @@ def _rate(number: float, every: float, sign: str = "") -> str:
 
 
 def _function(sync: Sync) -> str:
-    behind = f" (in {sync.call})" if sync.call else ""
-    return f"{sync.function}{behind}"
+    return f"{sync.function} (in {sync.call})" if sync.call else sync.function
 
 
 def _races(result: Result) -> list[str]:
@@ -120,9 +119,8 @@ def _race(race: Race) -> str:
 def _peaks(result: Result) -> list[str]:
     found = []
     for peak in result.peaks:
-        found.append(
-            f"peak memory of {peak.device}: {_mib(peak.bytes)}, after {many(peak.step, 'step')}, made by"
-        )
+        when = f"after {many(peak.step, 'step')}, made by"
+        found.append(f"peak memory of {peak.device}: {_mib(peak.bytes)}, {when}")
         found += [f"  {_mib(held.bytes):>10}  {held.place}" for held in peak.held[:_LINES]]
     return found
 
