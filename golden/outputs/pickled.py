@@ -50,6 +50,7 @@ class _Record:
     """A stand-in for an object: its maker's name, and everything that the file gives it."""
 
     name = ""
+    is_circular = False
 
     args: list[Any]
     items: list[tuple[Any, Any]]
@@ -156,16 +157,21 @@ def _load(file: io.BytesIO, storage: Callable[[Any], Any]) -> Any:
         raise Unreadable(f"not read as a pickle: {type(error).__name__}: {error}") from None
 
 
-def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
+def plain(value: Any, above: tuple[Any, ...] = ()) -> Any:
     """Return a tree of dictionaries, lists, numbers and text; tensors and bytes as digests.
 
-    Of an object that holds itself it says inside how many levels further up it stands.
+    Of an object that holds itself it says inside how many levels further up it stands. Objects that hold each
+    other are described once.
     """
-    if id(value) in above:
-        return f"<{len(above) - above.index(id(value))} levels up>"
+    for level, holder in enumerate(above):
+        if holder is value:
+            for other in above[level:]:
+                if isinstance(other, _Record):
+                    other.is_circular = True
+            return f"<{len(above) - level} levels up>"
     if len(above) > _DEEPEST:
         raise Unreadable("nested too deeply")
-    above = (*above, id(value))
+    above = (*above, value)
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -179,6 +185,8 @@ def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
             return sorted((plain(item, above) for item in value), key=repr)
         case type():
             return f"<{getattr(value, 'name', '') or value.__name__}>"
+        case _Record(is_circular=True):
+            return f"<{value.name}, as before>"
         case _Record():
             return _plain_record(value, above)
         case complex():
@@ -190,7 +198,7 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) else str(plain(key))
 
 
-def _plain_record(found: _Record, above: tuple[int, ...]) -> Any:
+def _plain_record(found: _Record, above: tuple[Any, ...]) -> Any:
     if found.name in _TENSOR_MAKERS:
         return _tensor(found.args)
     if found.name == "_codecs.encode" and found.args[1:] == ["latin1"]:

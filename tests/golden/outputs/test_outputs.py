@@ -234,6 +234,13 @@ def test_objects_that_hold_what_holds_them_are_read(tmp_path: Path) -> None:
     assert one == same
     assert one["parts"][0]["parent"] == "<5 levels up>"
     assert one != read_pickle(pickle.dumps(Node(1)))
+    team = [Node(2) for _ in range(18)]
+    for each in team:
+        each.parts = team
+    found = read_pickle(pickle.dumps(team))
+    assert found == read_pickle(pickle.dumps(team))
+    team[7].value = 3
+    assert found != read_pickle(pickle.dumps(team))
     deep: list[object] = []
     for _ in range(99):
         deep = [deep]
