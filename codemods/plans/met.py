@@ -15,7 +15,7 @@ from codemods.program.modules import Module, effects_of
 from codemods.program.nodes import called_name
 from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, replacing_of
-from codemods.program.repository import ModuleName, package_of, packages_around, shown_path
+from codemods.program.repository import ModuleName, module_files, package_of, packages_around, shown_path
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
@@ -24,6 +24,8 @@ from codemods.rewrites.refusals import Refusals, refuse
 
 _LOOK_UPS = ("__import__", "find_loader", "find_spec", "import_module", "importorskip")
 _WALKS = having("iter_modules", "walk_packages")
+# What is walked, where that is the packages of something.
+_WALKED = re.compile(rb"\b(?:iter_modules|walk_packages)\s*\(\s*(?:path\s*=\s*)?(?:(\w+)[\w.]*\.__path__)?")
 _LISTS = (
     having("glob", "iglob", "iterdir", "listdir", "rglob", "scandir"),
     having("__file__", "__path__"),
@@ -82,12 +84,20 @@ def _lists_modules(file: Path, data: bytes, new: Path) -> bool:
     names.
     """
     folder = new.parent
-    if _WALKS(data):
+    if _WALKS(data) and not _walks_others(data, new):
         above = file.name == "__init__.py" and file.parent in folder.parents
         if file.parent == folder or above or folder.name.encode() in data:
             return True
     beside = file.parent == new.parent and file.name != "setup.py"
     return beside and all(has(data) for has in _LISTS)
+
+
+def _walks_others(data: bytes, new: Path) -> bool:
+    """Tell whether all that a file walks are packages of other projects, each imported under its own name."""
+    walked = set(_WALKED.findall(data))
+    named = set(re.findall(rb"(?m)^[ \t]*import[ \t]+(\w+)[ \t]*$", data))
+    ours = (file.exists() for name in walked & named for file in module_files(name.decode(), new.parents))
+    return bool(walked) and walked <= named and not any(ours)
 
 
 def loaded_alike(site: Site, path: Path, moved: ast.AST) -> Refusals:

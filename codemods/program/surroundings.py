@@ -50,7 +50,7 @@ _MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
     "derived": (
         "may see what derives from a class",
         re.compile(
-            rb"\b__(init_subclass|prepare|subclasses)__\b|\bclass\s+\w+\s*\([^()]*\b(type|\w*Meta)\s*[,)]"
+            rb"\b__(init_subclass|prepare|subclasses)__\b|\bclass\s+\w+\s*\([^()]*\b(type|(?!ABCMeta\b)\w*Meta)\s*[,)]"
         ),
     ),
     "doctest": ("runs doctests", re.compile(rb"\bdoctest\b")),
@@ -81,7 +81,7 @@ _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 _KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
 # By these, or by its own name, a file gets at its own namespace or text.
 _ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
-_RUNS = re.compile(rb"\b(compile|exec)\s*\(")
+_RUNS = re.compile(rb"(?:\bbuiltins\.|(?<![\w.]))(?:compile|exec)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)

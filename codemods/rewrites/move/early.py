@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection
+from pathlib import Path
 
 from codemods.program.globals import ImportNode
 from codemods.program.modules import effects_of
+from codemods.program.repository import module_files
 from codemods.program.scopes import ScopeTree
 
 _FAILED = ("ImportError", "ModuleNotFoundError")
@@ -50,7 +52,28 @@ def tried_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
     """Statements between that catch more than a failed import: that a name is not there yet, perhaps."""
     start = _place(tree, moved)
     tried = [s for s in tree.source.tree.body if isinstance(s, ast.Try) and start < s.lineno < node.lineno]
-    return [s for s in tried if any(h.type is None or ast.unparse(h.type) not in _FAILED for h in s.handlers)]
+    wide = [s for s in tried if any(h.type is None or ast.unparse(h.type) not in _FAILED for h in s.handlers)]
+    return [s for s in wide if not _imports_others(tree, s)]
+
+
+def _imports_others(tree: ScopeTree, tried: ast.Try) -> bool:
+    """Tell whether a statement only imports modules of other projects, which ask this one for nothing."""
+    found: set[str] = set()
+    for statement in (
+        *tried.body,
+        *(s for h in tried.handlers for s in h.body),
+        *tried.orelse,
+        *tried.finalbody,
+    ):
+        match statement:
+            case ast.Import(names):
+                found.update(alias.name for alias in names)
+            case ast.ImportFrom(module=str() as module, level=0):
+                found.add(module)
+            case _:
+                return False
+    folders = Path(tree.source.path).absolute().parents
+    return not any(file.exists() for each in found for file in module_files(each.partition(".")[0], folders))
 
 
 def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:

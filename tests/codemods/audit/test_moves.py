@@ -80,6 +80,69 @@ def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
     assert _run(root) == before != ""
 
 
+@pytest.mark.parametrize(
+    ("header", "files"),
+    [
+        pytest.param(
+            "try:\n    from json._old import inf\nexcept:\n    from math import inf\n", {}, id="fallback"
+        ),
+        pytest.param(
+            "", {"base.py": "import abc\nclass Base(metaclass=abc.ABCMeta):\n    pass\n"}, id="abstract"
+        ),
+        pytest.param("", {"check.py": "import re\nre.compile('x')\nNAME = 'train.py'\n"}, id="pattern"),
+        pytest.param(
+            "", {"zoo.py": "import json\nimport pkgutil\npkgutil.walk_packages(json.__path__)\n"}, id="walk"
+        ),
+    ],
+)
+def test_what_is_of_other_projects_keeps_nothing_from_moving(
+    make_tree: Tree,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    header: str,
+    files: dict[str, str],
+) -> None:
+    script = SCRIPT.replace("class Model:", "class Model(object):").replace("sys\n", f"sys\n{header}", 1)
+    root = _script(make_tree, script)
+    for name, text in files.items():
+        (root / name).write_text(text)
+    monkeypatch.chdir(root)
+    before = _run(root)
+    assert main(["train.py"]) == 0
+    (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
+    assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
+    assert "class Model" in (root / "train_parts.py").read_text()
+    assert _run(root) == before != ""
+
+
+@pytest.mark.parametrize(
+    ("header", "files"),
+    [
+        pytest.param(
+            "try:\n    import base\nexcept:\n    base = None\n", {"base.py": "import train\n"}, id="own"
+        ),
+        pytest.param(
+            "",
+            {"zoo.py": "import train as t\nimport pkgutil\npkgutil.walk_packages(t.__path__)\n"},
+            id="walk",
+        ),
+        pytest.param(
+            "", {"base.py": "class Meta(type):\n    pass\nclass Base(metaclass=Meta):\n    pass\n"}, id="meta"
+        ),
+    ],
+)
+def test_what_is_of_the_project_may_keep_a_class_from_moving(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], header: str, files: dict[str, str]
+) -> None:
+    script = SCRIPT.replace("class Model:", "class Model(object):").replace("sys\n", f"sys\n{header}", 1)
+    root = _script(make_tree, script)
+    for name, text in files.items():
+        (root / name).write_text(text)
+    main([str(root / "train.py"), "--output-format", "json"])
+    found = {row["name"]: row for row in json.loads(capsys.readouterr().out)["definitions"]}
+    assert found["Model"]["answer"]["status"] == "refused"
+
+
 def test_each_definition_is_told_with_what_it_needs(
     make_tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
