@@ -15,7 +15,7 @@ from codemods.program.modules import Module, effects_of
 from codemods.program.nodes import called_name
 from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, replacing_of
-from codemods.program.repository import ModuleName, module_files, package_of, packages_around, shown_path
+from codemods.program.repository import ModuleName, is_below, package_of, packages_around, shown_path
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
@@ -96,8 +96,8 @@ def _walks_others(data: bytes, new: Path) -> bool:
     """Tell whether all that a file walks are packages of other projects, each imported under its own name."""
     walked = set(_WALKED.findall(data))
     named = set(re.findall(rb"(?m)^[ \t]*import[ \t]+(\w+)[ \t]*$", data))
-    ours = (file.exists() for name in walked & named for file in module_files(name.decode(), new.parents))
-    return bool(walked) and walked <= named and not any(ours)
+    ours = any(is_below(name.decode(), new.parents) for name in walked & named)
+    return bool(walked) and walked <= named and not ours
 
 
 def loaded_alike(site: Site, path: Path, moved: ast.AST) -> Refusals:

@@ -170,6 +170,12 @@ def module_files(module: str, folders: Iterable[Path]) -> Iterator[Path]:
         yield place.with_suffix(".py")
 
 
+def is_below(module: str, folders: Iterable[Path]) -> bool:
+    """Tell whether there is a module, or a folder that may be a package, below some folders."""
+    places = (folder.joinpath(*module.split(".")) for folder in folders)
+    return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
+
+
 def package_of(path: Path, module: str) -> str:
     """The package against which a file's relative imports are resolved."""
     return module if path.name == "__init__.py" else module.rpartition(".")[0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection
-from pathlib import Path
+from itertools import chain
 
 from codemods.program.globals import ImportNode
 from codemods.program.modules import effects_of
-from codemods.program.repository import module_files
 from codemods.program.scopes import ScopeTree
+from codemods.program.source import all_blocks
 
 _FAILED = ("ImportError", "ModuleNotFoundError")
 # By these a program changes where modules are looked for.
@@ -53,27 +53,22 @@ def tried_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
     start = _place(tree, moved)
     tried = [s for s in tree.source.tree.body if isinstance(s, ast.Try) and start < s.lineno < node.lineno]
     wide = [s for s in tried if any(h.type is None or ast.unparse(h.type) not in _FAILED for h in s.handlers)]
-    return [s for s in wide if not _imports_others(tree, s)]
+    return [s for s in wide if not _imports_others(s)]
 
 
-def _imports_others(tree: ScopeTree, tried: ast.Try) -> bool:
-    """Tell whether a statement only imports modules of other projects, which ask this one for nothing."""
-    found: set[str] = set()
-    for statement in (
-        *tried.body,
-        *(s for h in tried.handlers for s in h.body),
-        *tried.orelse,
-        *tried.finalbody,
-    ):
+def _imports_others(tried: ast.Try) -> bool:
+    """Tell whether a statement only imports modules of the standard library or of torch."""
+    for statement in chain(*all_blocks(tried)):
         match statement:
             case ast.Import(names):
-                found.update(alias.name for alias in names)
+                modules = [alias.name for alias in names]
             case ast.ImportFrom(module=str() as module, level=0):
-                found.add(module)
+                modules = [module]
             case _:
                 return False
-    folders = Path(tree.source.path).absolute().parents
-    return not any(file.exists() for each in found for file in module_files(each.partition(".")[0], folders))
+        if not all(_is_standard(each) or each.partition(".")[0] == "torch" for each in modules):
+            return False
+    return True
 
 
 def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:

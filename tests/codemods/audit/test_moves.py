@@ -67,10 +67,19 @@ def _script(make_tree: Tree, text: str = SCRIPT) -> Path:
     return root
 
 
-def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
-    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def _derived(make_tree: Tree, header: str, files: dict[str, str]) -> Path:
+    """Write a script whose class derives from another, with a header below its imports, beside files."""
+    script = SCRIPT.replace("class Model:", "class Model(object):").replace("sys\n", f"sys\n{header}", 1)
+    root = _script(make_tree, script)
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def _check_carried_out(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = _script(make_tree)
     monkeypatch.chdir(root)
     before = _run(root)
     assert main(["train.py"]) == 0
@@ -78,6 +87,12 @@ def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
     assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
     assert "class Model" in (root / "train_parts.py").read_text()
     assert _run(root) == before != ""
+
+
+def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _check_carried_out(_script(make_tree), capsys, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -102,24 +117,21 @@ def test_what_is_of_other_projects_keeps_nothing_from_moving(
     header: str,
     files: dict[str, str],
 ) -> None:
-    script = SCRIPT.replace("class Model:", "class Model(object):").replace("sys\n", f"sys\n{header}", 1)
-    root = _script(make_tree, script)
-    for name, text in files.items():
-        (root / name).write_text(text)
-    monkeypatch.chdir(root)
-    before = _run(root)
-    assert main(["train.py"]) == 0
-    (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
-    assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
-    assert "class Model" in (root / "train_parts.py").read_text()
-    assert _run(root) == before != ""
+    _check_carried_out(_derived(make_tree, header, files), capsys, monkeypatch)
 
 
 @pytest.mark.parametrize(
     ("header", "files"),
     [
         pytest.param(
-            "try:\n    import base\nexcept:\n    base = None\n", {"base.py": "import train\n"}, id="own"
+            "try:\n    import base\nexcept:\n    import math as base\n",
+            {"base.py": "import train\n"},
+            id="own",
+        ),
+        pytest.param(
+            "try:\n    from parts import base\nexcept:\n    import math as base\n",
+            {"parts/base.py": "import train\n"},
+            id="folder",
         ),
         pytest.param(
             "",
@@ -134,10 +146,7 @@ def test_what_is_of_other_projects_keeps_nothing_from_moving(
 def test_what_is_of_the_project_may_keep_a_class_from_moving(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], header: str, files: dict[str, str]
 ) -> None:
-    script = SCRIPT.replace("class Model:", "class Model(object):").replace("sys\n", f"sys\n{header}", 1)
-    root = _script(make_tree, script)
-    for name, text in files.items():
-        (root / name).write_text(text)
+    root = _derived(make_tree, header, files)
     main([str(root / "train.py"), "--output-format", "json"])
     found = {row["name"]: row for row in json.loads(capsys.readouterr().out)["definitions"]}
     assert found["Model"]["answer"]["status"] == "refused"
