@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from golden.check.ab import AbResult, Side
 from golden.check.progress import progress
@@ -14,7 +13,7 @@ from golden.compare.learn import with_unstable
 from golden.compare.lines import LineChange, locate_line, noise, read_lines
 from golden.compare.living import LivingState
 from golden.compare.operations import Located, locate, read_operations
-from golden.record import record_run
+from golden.record import Closely, record_run
 from golden.trace.trace import Trace
 
 # How many looks at modules a run takes between the last identical one and the first that differs.
@@ -44,7 +43,7 @@ def localize(
     None if the runs are the same there.
     """
 
-    def run(side: Side, folder: str, where: str, **closely: Any) -> Trace:
+    def run(side: Side, folder: str, where: str, closely: Closely) -> Trace:
         progress.say(f"{side.run.name}, {side.label}: running again, {where}")
         trace = record_run(
             side.run,
@@ -53,31 +52,30 @@ def localize(
             out=out / folder,
             data=data,
             label=side.label,
-            **closely,
+            closely=closely,
         )
         return with_unstable(trace, found.left.about.unstable) if side is base else trace
 
     steps = max((len(process.steps) for process in found.left.processes), default=0)
     comparison, between = found.comparison, _between(found.comparison, steps)
     while len(between) > 2:
-        looks = between[:: -(-len(between) // _LOOKS)]
+        looks = Closely(looks=between[:: -(-len(between) // _LOOKS)])
         where = f"with more looks at modules before step {between[-1]}"
-        closer = compare(
-            run(base, f"base-{len(between)}", where, looks=looks),
-            run(head, f"head-{len(between)}", where, looks=looks),
-        )
-        if not len(_between(closer, steps)) < len(between):
+        left = run(base, f"base-{len(between)}", where, looks)
+        closer = compare(left, run(head, f"head-{len(between)}", where, looks))
+        nearer = _between(closer, steps)
+        if not 0 < len(nearer) < len(between):
             break
-        comparison, between = closer, _between(closer, steps)
+        comparison, between = closer, nearer
     found_at = step_of(comparison)
     step = steps if found_at is None else found_at
     # The steps after it show how fast a difference grows.
-    closely: dict[str, Any] = {"dense": range(step, step + 8), "operations": step, "looks": between}
+    closely = Closely(dense=range(step, step + 8), looks=between, operations=step)
     where = f"densely at step {step}"
-    left = run(base, "base-dense", where, **closely)
+    left = run(base, "base-dense", where, closely)
     # What differs between two runs of the base, times say, is not looked at.
-    again = run(base, "base-dense-again", where, **closely)
-    right = run(head, "head-dense", where, **closely)
+    again = run(base, "base-dense-again", where, closely)
+    right = run(head, "head-dense", where, closely)
     operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
     if found_at is None and not lines and all(located.change == "nothing" for _, located in operations):
         return None

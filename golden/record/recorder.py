@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,35 @@ from golden.trace.trace import FORMAT, About, Trace, load_trace, write_about
 _ROOM = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class Closely:
+    """What is kept of some steps besides what is kept of all.
+
+    ``dense`` are optimizer steps whose tensors are kept in full, ``looks`` those after which modules are
+    looked at in any case, ``operations`` is one step before which every operation is logged.
+    """
+
+    dense: range = range(0)
+    looks: range = range(0)
+    operations: int | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return it as the observer is told."""
+        steps = {"dense": self.dense, "looks": self.looks}
+        ranges = {name: [each.start, each.stop, each.step] for name, each in steps.items()}
+        return {**ranges, "operations": self.operations}
+
+
+PLAINLY = Closely()
+
+
 def record_run(
     run: Run,
     *,
     root: Path,
     out: Path,
     data: Path | None = None,
-    dense: range = range(0),
-    looks: range = range(0),
-    operations: int | None = None,
+    closely: Closely = PLAINLY,
     label: str = "",
     reach: Sequence[str] = (),
     watch: Watch | None = None,
@@ -50,10 +71,9 @@ def record_run(
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
-    ``dense`` names optimizer steps whose tensors are kept in full, ``looks`` those at which modules are
-    looked at in any case, ``operations`` one step before which every operation is logged, ``reach`` files
-    below ``root`` whose lines that ran are kept; ``watch`` is asked now and then whether the run is to end;
-    ``beside`` is the working tree of which ``root`` is another version.
+    ``closely`` says at which steps more is kept, ``reach`` names files below ``root`` whose lines that ran
+    are kept; ``watch`` is asked now and then whether the run is to end; ``beside`` is the working tree of
+    which ``root`` is another version.
     The folder appears complete or not at all.
     Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
     """
@@ -67,15 +87,10 @@ def record_run(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UnusableInput(f"{out} exists already; name another folder or remove it")
     with _partial(out) as folder, own_tree(run, root, beside) as place:
-        closely: dict[str, Any] = {
-            "dense": [dense.start, dense.stop, dense.step],
-            "looks": [looks.start, looks.stop, looks.step],
-            "operations": operations,
-        }
-        closely["reach"] = asked(reach, place, folder)
+        observe = {**closely.told(), "reach": asked(reach, place, folder)}
         try:
             about = _record(
-                run, root=place, folder=folder, data=data, closely=closely, label=label, watch=watch
+                run, root=place, folder=folder, data=data, closely=observe, label=label, watch=watch
             )
         except RunFailed as error:
             if "FileNotFoundError" in str(error):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
-from golden.record import find_run, record_run
+from golden.record import Closely, find_run, record_run
 from tests.golden.project import RUN, TRAIN, Project
 
 
@@ -33,7 +33,8 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
             (folder / "golden" / "runs").mkdir(parents=True)
             (folder / "train.py").write_text(TRAIN)
             (folder / "golden" / "runs" / "train.toml").write_text(RUN)
-            record_run(find_run("train", folder), root=folder, out=trace, dense=range(100), label="train")
+            closely = Closely(dense=range(100))
+            record_run(find_run("train", folder), root=folder, out=trace, closely=closely, label="train")
         return trace
 
     return get

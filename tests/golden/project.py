@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from golden.cli import main
-from golden.record import find_run, record_run
+from golden.record import Closely, find_run, record_run
 
 TRAIN = """
 import json, sys, time
@@ -122,7 +122,12 @@ class Project:
 
     def record(self, out: str, *, dense: bool = False) -> Path:
         """Record the run `train`, with every tensor of every step if ``dense``; the folder of its trace."""
-        steps = range(100 if dense else 0)
         folder = self.root / out / "train"
-        record_run(find_run("train", self.root), root=self.root, out=folder, dense=steps, label="train")
+        record_run(
+            find_run("train", self.root),
+            root=self.root,
+            out=folder,
+            closely=Closely(dense=range(100 if dense else 0)),
+            label="train",
+        )
         return folder

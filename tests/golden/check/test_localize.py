@@ -99,6 +99,8 @@ def test_ab_localize(project: Project) -> None:
     assert (told.code, "Where it arises" in page.read_text()) == (0, False), told
 
 
+TWO = 'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
+
 SHADOW = """
 import copy, torch
 
@@ -118,9 +120,7 @@ for step in range(60):
 def test_ab_localize_looks_more_often_between_two_looks_at_modules(project: Project) -> None:
     project.script(SHADOW.replace("VALUE", "2.0"), "other.py")
     project.script(SHADOW.replace("VALUE", "3.0"))
-    project.run_file(
-        'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
-    )
+    project.run_file(TWO)
     result = project.golden("ab", "train", "--localize", "-n", "2")
     assert result.code == 1, result
     assert "after step 48 overall: parameter bias" in result.out
@@ -157,9 +157,7 @@ def test_the_order_in_which_loader_processes_are_done_is_no_operation(project: P
     """Here the later worker is another one on each side."""
     project.script(LOADER.replace("LATE", "0").replace("FACTOR", "1.0"), "other.py")
     project.script(LOADER.replace("LATE", "1").replace("FACTOR", "(1.5 if x.sum() > 5 else 1.0)"))
-    project.run_file(
-        'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
-    )
+    project.run_file(TWO)
     result = project.golden("ab", "train", "--localize")
     assert result.code == 1, result
     first = next(line for line in result.out.splitlines() if line.startswith("operations before step 3"))
