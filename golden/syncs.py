@@ -76,5 +76,8 @@ def _seen(
     if found is None:
         if status:
             raise RunFailed(f"the program ended with exit status {status} and left no report")
-        raise NothingComparable("the program never loaded torch, so there is nothing to report")
+        raise NothingComparable(
+            "the program had no tensor on the device, so nothing was counted; help: if it chooses its device "
+            "by an option, pass that as well, such as --device cuda"
+        )
     return found, status

@@ -107,7 +107,7 @@ def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str],
         return [], False
     base, head = read_result(result.left.folder), read_result(result.right.folder)
     if base is None or head is None:
-        return ["syncs: not compared, since the program never loaded torch"], False
+        return ["syncs: not compared, since a side had no tensor on the device"], False
     found = compare_results(base, head)
     names = (versions.base or "variant base", versions.head or "working tree")
     return [render_changes(found, names=names)], found.differ

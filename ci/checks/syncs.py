@@ -24,7 +24,7 @@ def syncs(context: Context, name: str) -> Verdict:
     before = _on_devices(context, pair.base, base.runnable, "base")
     after = _on_devices(context, pair.head, context.root, "head")
     if before is None or after is None:
-        return CouldNotRun(f"run {name} never loads torch, so it has no syncs")
+        return CouldNotRun(f"run {name} has no tensor on the device, so it has no syncs to compare")
     found = worse(compare(before, after))
     if found:
         more = f"; and {len(found) - 1} more" if len(found) > 1 else ""

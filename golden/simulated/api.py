@@ -91,10 +91,10 @@ def _set_default_tensor_type(kind: Any) -> None:
     legacy = LEGACY.fullmatch(name) if isinstance(name, str) else None
     if legacy:
         torch.set_default_dtype(DTYPES[legacy[1]])
-        torch.set_default_device("cuda")
     else:
-        torch.set_default_device("cpu")
         _tensor_type(kind)
+    constructors.DEFAULT_TYPE[0] = "cuda" if legacy else "cpu"
+    torch.set_default_device(constructors.DEFAULT_TYPE[0])
 
 
 _tensor_type: Any = torch.set_default_tensor_type

@@ -11,10 +11,13 @@ from . import internals
 from .arrivals import HostCopy, mark_pinned
 from .moves import copied, number_of, to
 from .streams import device_index
-from .tensor import OWN, SimulatedTensor, apart, fresh, on_host
+from .tensor import OWN, SimulatedTensor, adopted, apart, fresh, on_host, plain_call
 
 # What comes from Python is made on the host, then copied.
 _COPYING = {"tensor", "as_tensor", "asarray"}
+# Where the type of `torch.set_default_tensor_type` is.
+DEFAULT_TYPE = ["cpu"]
+_new: Any = torch.Tensor.__new__
 
 
 def _constructor(name: str, original: Any) -> Any:
@@ -79,6 +82,16 @@ def legacy(dtype: torch.dtype, device: Any, *args: Any) -> torch.Tensor:
     return torch.empty(*args or (0,), dtype=dtype, device=device)
 
 
+@functools.wraps(_new)
+def _tensor(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """``torch.Tensor(...)``: another name for a tensor, or one of the default type."""
+    if cls is torch.Tensor and args and isinstance(args[0], SimulatedTensor):
+        return adopted(plain_call(_new, cls, *args, **kwargs))
+    if cls is torch.Tensor and DEFAULT_TYPE[0] == "cuda" and not isinstance((*args, 0)[0], torch.Tensor):
+        return legacy(torch.get_default_dtype(), "cuda", *args)
+    return _new(cls, *args, **kwargs)
+
+
 def _read(data: Any, kwargs: dict[str, Any]) -> Any:
     """The data that ``torch.tensor`` is given, with tensors of a device in it as numbers: each is read."""
     if isinstance(data, HostCopy):
@@ -110,6 +123,7 @@ def install() -> None:
     """Put them in the place of torch's own."""
     for name in internals.constructors():
         setattr(torch, name, _constructor(name, getattr(torch, name)))
+    torch.Tensor.__new__ = _tensor  # type: ignore[method-assign]
     OWN[torch.Tensor.new] = lambda self, *args, **_: legacy(self.dtype, self.device, *args)
     for name in ("zeros", "ones", "full", "empty", "tensor", "empty_strided"):
         method = f"new_{name}"

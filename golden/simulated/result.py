@@ -125,10 +125,10 @@ def grown(before: Result, after: Result) -> list[Peak]:
 
 
 def read_result(folder: Path) -> Result | None:
-    """Read what the processes of a run wrote to a folder; None if none has loaded torch."""
+    """Read what the processes of a run wrote to a folder; None if none had a tensor on a device."""
     files = sorted(folder.glob("simulated-*.json"))
     found = [Result.model_validate_json(path.read_bytes()) for path in files]
-    if not found:
+    if not any(peak.bytes for process in found for peak in process.peaks):
         return None
     races: Counter[tuple[str, str, str]] = Counter()
     for race in (race for process in found for race in process.races):

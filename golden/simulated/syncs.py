@@ -21,6 +21,7 @@ _HOME = Path(__file__).resolve().parent
 _OWN = str(_HOME) + os.sep
 _OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("record", "trace", "reach"))
 _TORCH = str(Path(torch.__file__).resolve().parent) + os.sep
+_DEFAULT = f"{_TORCH}utils{os.sep}_device.py"
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _COMPREHENSION = re.compile(r"((^|\.<locals>\.|\.)<(list|set|dict)comp>)+$")
 _PROGRAM, _LIBRARY, _TORCHS, _TOOLS = range(4)
@@ -45,7 +46,8 @@ def _kind_of(file: str) -> int:
     if file.startswith(_OWN):
         return _LIBRARY
     if file.startswith(_TORCH):
-        return _TORCHS
+        # What a default device is by stands between the program and the function that it calls.
+        return _LIBRARY if file == _DEFAULT else _TORCHS
     if file.startswith("<") and (sys.argv[:1] != ["-c"] or file.startswith("<frozen")):
         # Code that was made from a text belongs to the line that calls it.
         return _LIBRARY

@@ -23,11 +23,11 @@ _MIB = 1 << 20
 def render(result: Result) -> str:
     """The table of syncs, the dearest first; races; peak memory; and what a simulation can't show."""
     places = len({sync.place for sync in result.syncs})
-    where = f"at {many(places, 'line')} in {many(result.steps, 'step')}"
-    lines = [f"{many(result.total, 'sync')} {where}", ""]
+    seen = f" in {many(result.steps, 'step')}" if result.steps else "; no optimizer step was seen"
+    lines = [f"{many(result.total, 'sync')} at {many(places, 'line')}{seen}", ""]
     shown = result.syncs[:_MOST]
     wide = max([len("times"), *(len(str(sync.count)) for sync in shown)])
-    rows = [("times".rjust(wide), "how often", "kind", "line", "function")]
+    rows = [("times".rjust(wide), "how often" if result.steps else "", "kind", "line", "function")]
     for sync in shown:
         times = str(sync.count).rjust(wide)
         rows.append((times, often(sync, result.steps), sync.kind, sync.place, _function(sync)))
@@ -77,14 +77,17 @@ def worse(found: Compared) -> list[tuple[str, str]]:
 
 
 def often(sync: Sync, steps: int) -> str:
-    """Tell how often a line waits in the steps in which it does, and how many of them there are."""
+    """Tell how often a line waits in the steps in which it does, and how many of them there are, if any."""
+    if not steps:
+        return ""
     windows = min(sync.windows, steps)
     return _rate(sync.count / windows, steps / windows) if windows > 1 else "once"
 
 
 def _difference(change: Change, head: Result) -> str:
-    steps = max(head.steps, 1)
-    every = steps / min(change.sync.windows, steps)
+    if not head.steps:
+        return f"{change.new - change.old:+}"
+    every = head.steps / min(change.sync.windows, head.steps)
     return _rate(change.a_step * every, every, "+")
 
 

@@ -95,10 +95,32 @@ def test_an_interrupted_program_is_reported_up_to_there(folder: Path) -> None:
     assert process.returncode == 3
 
 
-def test_what_never_loads_torch_has_no_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "plain.py").write_text("print(1)\n")
+@pytest.mark.parametrize("program", ["print(1)\n", TRAIN.replace("cuda", "cpu")])
+def test_what_has_no_tensor_on_the_device_was_not_counted(
+    program: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "plain.py").write_text(program)
     assert main(["syncs", "--", "python", "plain.py"]) == 4
-    assert "never loaded torch" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "no tensor on the device, so nothing was counted; help: if it chooses its device" in told.err
+    assert "0 syncs" not in told.out
+
+
+def test_without_optimizer_steps_nothing_is_told_per_step(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "infer.py").write_text(
+        "import torch\nx = torch.ones(4, device='cuda')\nfor _ in range(3):\n    x.sum().item()\n"
+    )
+    assert main(["syncs", "-o", "syncs.json", "--", "python", "infer.py"]) == 0
+    told = capsys.readouterr().out
+    assert "3 syncs at 1 line; no optimizer step was seen" in told
+    assert "how often" not in told
+    assert "once" not in told
+    assert json.loads((folder / "syncs.json").read_text())["syncs"][0]["often"] == ""
+
+
+def test_what_can_not_be_run_has_no_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "plain.py").write_text("raise SystemExit(5)\n")
     assert main(["syncs", "--", "python", "plain.py"]) == 3
     (folder / "killed.py").write_text("import os, torch\nos.abort()\n")

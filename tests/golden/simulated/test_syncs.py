@@ -110,6 +110,27 @@ x * three, x + torch.tensor(1.0)
 """
 
 
+DEFAULT_TYPE = """
+import torch
+host = torch.ones(2)
+x = host.cuda()  #: 1 copy to the device
+assert torch.Tensor(x).data_ptr() == x.data_ptr() and not torch.Tensor([1.0]).is_cuda
+torch.set_default_tensor_type("torch.cuda.FloatTensor")
+x + torch.Tensor([1e10]).expand(2)  #: 1 copy to the device
+torch.nn.Linear(3, 2)(torch.Tensor(x[:1].expand(3))) + torch.Tensor(2)
+x[[0, 1]]  #: 1 copy to the device
+assert torch.Tensor(x).is_cuda and not torch.Tensor(host).is_cuda
+torch.set_default_tensor_type("torch.FloatTensor")
+assert not torch.Tensor([1.0]).is_cuda
+"""
+
+
+def test_tensors_without_a_device_are_of_the_default_type(tmp_path: Path) -> None:
+    found = seen(tmp_path, DEFAULT_TYPE)
+    assert counted(found) == expected(DEFAULT_TYPE)
+    assert not any(sync.call for sync in found.syncs)
+
+
 def test_a_tensor_that_stands_for_a_number_is_read(tmp_path: Path) -> None:
     assert counted(seen(tmp_path, NUMBERS)) == expected(NUMBERS)
 
