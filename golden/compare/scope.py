@@ -85,6 +85,9 @@ _PARTS: Mapping[Part, _Part] = {
     "final": _Part((compare_final_states,), lambda t: any(p.finals for p in t.processes), "no final state"),
 }
 
+# Parts that are held, whole or in part, by the record of every step.
+_OF_STEPS: frozenset[Part] = frozenset(("steps", "rng", "reads", "values", "final"))
+
 
 def _has_env(trace: Trace) -> bool:
     steps = (step for process in trace.processes for step in process.steps)
@@ -127,7 +130,7 @@ def _part_of(process: Process, scope: Same) -> Process:
     kept = {
         optimizer
         for optimizer, stream in of_optimizer.items()
-        if not {"steps", "final"}.isdisjoint(scope.what)
+        if not _OF_STEPS.isdisjoint(scope.what)
         and (not isinstance(scope.env, int) or stream.env == scope.env)
     }
     steps = [step for step in process.steps if step.layout.optimizer in kept]

@@ -14,7 +14,7 @@ from golden.compare.events import EventChange
 from golden.compare.fields import FieldChange
 from golden.compare.scope import compare_within
 from golden.trace.same import Part, Same
-from golden.trace.trace import Trace, load_trace
+from golden.trace.trace import Site, Trace, load_trace
 from tests.golden.traces import write_trace
 
 
@@ -153,6 +153,27 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
     found = compare_within(left, other, rng)
     assert isinstance(found, Different)
     assert isinstance(found.first, FieldChange)
+
+
+@pytest.mark.parametrize("part", ["rng", "reads", "values"])
+def test_a_part_of_every_step_alone_is_compared_at_every_step(tmp_path: Path, part: Part) -> None:
+    site = Site("train.py", 7, "main", "item")
+    of_step: dict[str, dict[str, Any]] = {
+        "rng": {"kinds": {"random state": {"torch": "drawn"}}},
+        "reads": {"reads": {site: 3}},
+        "values": {"values": {site: "0x1p+0"}},
+    }
+    trace = load_trace(write_trace(tmp_path / "left", reads={("train.py", 7, "main", "item"): 2}))
+    process = replace(trace.processes[0], values={})
+    left = replace(trace, processes=(process,))
+    first, *rest = process.steps
+    first = replace(first, values={site: "0x0p+0"}, kinds={"random state": {"torch": "0" * 32}})
+    same = replace(process, steps=(first, *rest))
+    other = replace(process, steps=(replace(first, **of_step[part]), *rest))
+    sides = [replace(left, processes=(each,)) for each in (same, other)]
+    assert isinstance(compare_within(sides[0], sides[0], scope((part,))), Identical)
+    found = compare_within(*sides, scope((part,)))
+    assert isinstance(found, Different)
 
 
 @pytest.mark.parametrize("part", ["events", "counts", "steps", "rng", "reads"])
