@@ -44,10 +44,13 @@ class Layout:
     frozen: bool = False
     base: Path = field(init=False)
     """The folder from which the rest's dotted name starts: above its outermost package."""
+    source_package: str | None = field(init=False)
+    """The package of the source as it was, for its relative imports."""
 
     def __post_init__(self) -> None:
-        # Found once: it looks at every folder above, and is asked for each name.
+        # Found once: both look at every folder above.
         object.__setattr__(self, "base", import_base(self.rest))
+        object.__setattr__(self, "source_package", folder_package(self.source) or None)
 
     def dotted(self, path: Path) -> str | None:
         """Name the module of a file; None for one that is not below the base."""
@@ -57,11 +60,6 @@ class Layout:
     def folders(self) -> tuple[Path, ...]:
         """Where modules of the project are looked for."""
         return (self.base, self.root, self.root / "src")
-
-    @property
-    def source_package(self) -> str | None:
-        """The package of the source as it was, for its relative imports."""
-        return folder_package(self.source) or None
 
     def package_of(self, path: Path) -> str:
         """The package of a file that may not be there yet; empty if it is in none that is known."""

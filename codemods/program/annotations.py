@@ -41,8 +41,12 @@ def annotations_in(tree: ast.AST) -> list[ast.expr]:
 
 def quoted_in(part: ast.AST) -> set[str]:
     """Names that type checkers and linters read in texts of a part of a file: in annotations and casts."""
-    casts = (n for n in walk(part) if isinstance(n, ast.Call) and called_name(n) == "cast")
-    types = (*annotations_in(part), *(cast.args[0] for cast in casts if cast.args))
+    types: list[ast.expr] = []
+    for node in walk(part):
+        if isinstance(node, ast.Call) and called_name(node) == "cast":
+            types += node.args[:1]
+        else:
+            types += stated_by(node)
     inner = (node for each in types for node in ast.walk(each))
     return annotation_names(n for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, str))
 

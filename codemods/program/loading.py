@@ -8,8 +8,6 @@ followed into the files that it imports; of another distribution nothing is know
 from __future__ import annotations
 
 import ast
-import functools
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -237,7 +235,8 @@ class Loading:
                 if inner == subject and module != subject:
                     run.back.add(module)
                 if found is None:
-                    if not name[:1].isupper() or is_installed(step.module, name):
+                    # A name with a capital is taken for a class.
+                    if not name[:1].isupper():
                         self.load(inner, run, subject)
                 elif name not in found.bound and self._text(inner) is not None:
                     self.load(inner, run, subject)
@@ -257,17 +256,3 @@ def is_of_torch(module: str) -> bool:
     """Tell whether a module is loaded with torch as a whole, whose name comes before it."""
     top, _, rest = module.partition(".")
     return top == "torch" and rest in _OF_TORCH
-
-
-def is_installed(package: str, name: str) -> bool:
-    """Tell whether this environment has such a module; else a name with a capital is taken for a class."""
-    return _is_found(package, name, tuple(sys.path))
-
-
-@functools.cache
-def _is_found(package: str, name: str, bases: tuple[str, ...]) -> bool:
-    for base in bases:
-        place = Path(base, *package.split("."))
-        if (place / name).is_dir() or (place / f"{name}.py").is_file() or any(place.glob(f"{name}.*.so")):
-            return True
-    return False

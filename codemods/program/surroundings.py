@@ -39,35 +39,40 @@ loads_any = having("__import__", "import_module", "iter_modules", "locate", "res
 Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "reloads"]
 
 # By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.
-_MARKS: dict[Mark, tuple[str, re.Pattern[bytes]]] = {
+_MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
     "annotations": (
         "may evaluate annotations",
-        re.compile(
-            rb"\b(get_type_hints|get_annotations|eval_str|resolve_types|ForwardRef|evaluate_forward_ref"
-            rb"|pydantic|cattrs|dacite|jsonargparse|msgspec|omegaconf|hydra|simple_parsing|typer|tyro)\b"
+        having(
+            *words("""
+            get_type_hints get_annotations eval_str resolve_types ForwardRef evaluate_forward_ref pydantic
+            cattrs dacite jsonargparse msgspec omegaconf hydra simple_parsing typer tyro
+        """)
         ),
     ),
     "derived": (
         "may see what derives from a class",
-        re.compile(
-            rb"\b__(init_subclass|prepare|subclasses)__\b|\bclass\s+\w+\s*\([^()]*\b(type|(?!ABCMeta\b)\w*Meta)\s*[,)]"
+        having(
+            *("__init_subclass__", "__prepare__", "__subclasses__", "type", "Meta"),
+            within=rb"\b__(init_subclass|prepare|subclasses)__\b"
+            rb"|\bclass\s+\w+\s*\([^()]*\b(type|(?!ABCMeta\b)\w*Meta)\s*[,)]",
         ),
     ),
-    "doctest": ("runs doctests", re.compile(rb"\bdoctest\b")),
-    "module": (
-        "asks what is defined for its module",
-        re.compile(rb"\b(__module__|getmodule|getsourcefile)\b"),
-    ),
+    "doctest": ("runs doctests", having("doctest")),
+    "module": ("asks what is defined for its module", having("__module__", "getmodule", "getsourcefile")),
     "pickles": (
         "loads pickles, which name modules",
-        re.compile(
-            rb"\b(pickle|cPickle|_pickle|cloudpickle|dill|joblib)\.(load|loads|Unpickler)\b|\bshelve\b"
-            rb"|\bUnpickler\b|from\s+(pickle|dill|cloudpickle|joblib)\s+import|weights_only\s*=\s*False"
+        having(
+            *("ickle", "dill", "joblib", "shelve", "weights_only"),
+            within=rb"\b(pickle|cPickle|_pickle|cloudpickle|dill|joblib)\.(load|loads|Unpickler)\b|\bshelve\b"
+            rb"|\bUnpickler\b|from\s+(pickle|dill|cloudpickle|joblib)\s+import|weights_only\s*=\s*False",
         ),
     ),
     "reloads": (
         "may load it again",
-        re.compile(rb"\breload\s*\(|\bdel\b.*\bmodules\b|\bmodules\.(pop|clear)\s*\(|delitem\(.*\bmodules\b"),
+        having(
+            *("reload", "modules"),
+            within=rb"\breload\s*\(|\bdel\b.*\bmodules\b|\bmodules\.(pop|clear)\s*\(|delitem\(.*\bmodules\b",
+        ),
     ),
 }
 
@@ -167,17 +172,22 @@ class Surroundings:
         return ModuleName(self.module.name, (*self.module.aliases, "__main__"))
 
     @cached_property
+    def _files(self) -> list[tuple[File, bytes]]:
+        """Those of them that are Python."""
+        read = ((file_or_none(path, data, self.root), data) for path, data in self._near)
+        return [(file, data) for file, data in read if file is not None]
+
+    @cached_property
+    def _own(self) -> File:
+        package = package_of(self.path, self.module.name)
+        return File(self.source.path, self.module.name, package, self.source.tree)
+
+    @cached_property
     def _seen(self) -> list[_Seen]:
-        """Uses in those that are Python, and in the file itself, if it may look at itself."""
-        found = []
-        for path, data in self._near:
-            file = file_or_none(path, data, self.root)
-            if file is not None:
-                found.append(_look_at(file, data, self.module, self.path.name))
+        """Uses in these, and in the file itself, if it may look at itself."""
+        found = [_look_at(file, data, self.module, self.path.name) for file, data in self._files]
         if _ITSELF.search(self._own_data) or says(self._own_data, self.module.name.rpartition(".")[2]):
-            package = package_of(self.path, self.module.name)
-            file = File(self.source.path, self.module.name, package, self.source.tree)
-            found.append(_look_at(file, b"", self._own_names, self.path.name, own=True))
+            found.append(_look_at(self._own, b"", self._own_names, self.path.name, own=True))
         return found
 
     @cached_property
@@ -233,21 +243,21 @@ class Surroundings:
 
         Besides the module itself, these are files that take one of some names (None: any), or all, from it.
         """
-        says_what, pattern = _MARKS[mark]
-        if pattern.search(self._own_data):
+        says_what, shows = _MARKS[mark]
+        if shows(self._own_data):
             return f"{self.source.path} {says_what}"
         for seen in self._seen:
             takes = seen.escapes or (seen.asked if names is None else seen.asked.intersection(names))
-            if takes and pattern.search(seen.data):
+            if takes and shows(seen.data):
                 return f"{seen.path} {says_what}"
         return None
 
     def marked_anywhere(self, mark: Mark) -> str | None:
         """The same of a file of the whole project."""
-        says_what, pattern = _MARKS[mark]
+        says_what, shows = _MARKS[mark]
         everywhere = ((path, data) for path, data in self.files() if path != self.path)
         for path, data in ((self.path, self._own_data), *everywhere):
-            if pattern.search(data):
+            if shows(data):
                 return f"{shown_path(path, self.root)} {says_what}"
         return None
 
@@ -265,10 +275,7 @@ class Surroundings:
         """A place that replaces one of some names of the module, or names that only a run tells; or by its
         words an attribute with the last name of some dotted paths.
         """
-        package = package_of(self.path, self.module.name)
-        own = File(self.source.path, self.module.name, package, self.source.tree)
-        near = (file_or_none(path, data, self.root) for path, data in self._near)
-        for file in filter(None, (*near, own)) if names else ():
+        for file in (*(file for file, _ in self._files), self._own) if names else ():
             for name, line, *_ in replacing_of(file.tree, file.package).names_of(self._own_names):
                 known = name.removesuffix(f".{ANY_NAME}") + "."
                 if name in (ANY_NAME, "__dict__") or any(f"{read}.".startswith(known) for read in names):

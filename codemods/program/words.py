@@ -12,13 +12,18 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def having(*names: str) -> Callable[[bytes], bool]:
-    """Make a test whether a file has one of some words; most files have not even the letters of one."""
+def having(*names: str, within: bytes | None = None) -> Callable[[bytes], bool]:
+    """Make a test whether a file has one of some words, or something that matches a pattern ``within`` which
+    they stand; most files have not even the letters of one.
+    """
     given = [name.encode() for name in names]
-    pattern = re.compile(rb"\b(%b)\b" % b"|".join(map(re.escape, given)))
+    pattern = re.compile(rb"\b(%b)\b" % b"|".join(map(re.escape, given)) if within is None else within)
 
     @functools.lru_cache(maxsize=4096)
     def has(data: bytes) -> bool:
-        return any(word in data for word in given) and pattern.search(data) is not None
+        for word in given:
+            if word in data:
+                return pattern.search(data) is not None
+        return False
 
     return has
