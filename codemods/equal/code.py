@@ -20,6 +20,7 @@ from typing import TypeVar
 from codemods.equal.instructions import Step, Steps
 from codemods.program.annotations import cannot_fail
 from codemods.program.imports import imported_module, imports_in
+from codemods.program.nodes import walk
 from codemods.program.scopes import FunctionNode
 from codemods.program.source import (
     Source,
@@ -62,7 +63,7 @@ class NewCall:
 def turn_back(tree: ast.AST, calls: Mapping[str, NewCall]) -> Counter[Place]:
     """Undo the rewriting of calls in a tree; how many calls of each definition there were."""
     count: Counter[Place] = Counter()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in calls:
             continue
         new = calls[node.func.id]
@@ -239,8 +240,14 @@ def prove_closure(
     return count
 
 
-def alike(one: object, other: object) -> bool:
-    """Compare two trees but for places: as `ast.dump` tells, several times faster."""
+Block = Callable[[list[ast.stmt]], list[ast.stmt]]
+
+
+def alike(one: object, other: object, *told: Block) -> bool:
+    """Compare two trees but for places: as `ast.dump` tells, several times faster.
+
+    Of the blocks on either side counts what two functions tell of them, if there are any.
+    """
     waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()
@@ -254,6 +261,8 @@ def alike(one: object, other: object) -> bool:
                 if pair[0] is not pair[1]:
                     waiting.append(pair)
         elif isinstance(left, list) and isinstance(right, list):
+            if told and isinstance((left or right or [None])[0], ast.stmt):
+                left, right = told[0](left), told[1](right)
             if len(left) != len(right):
                 return False
             waiting += zip(left, right, strict=True)
@@ -302,6 +311,13 @@ def absolute(tree: ast.AST, package: str | None) -> None:
     for node in statements_in(tree):
         if isinstance(node, ast.ImportFrom) and node.level and package is not None:
             node.module, node.level = imported_module(node, package), 0
+
+
+def as_absolute(node: ast.stmt, package: str | None) -> ast.stmt:
+    """A statement; a relative import as an absolute one."""
+    if isinstance(node, ast.ImportFrom) and node.level and package is not None:
+        return ast.copy_location(ast.ImportFrom(imported_module(node, package), node.names, 0), node)
+    return node
 
 
 def unresolved(source: Source) -> set[str]:

@@ -9,12 +9,14 @@ from copy import copy
 from codemods.equal.code import NotProven, alike
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import bound_name
+from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.walk import read_scopes
 
 
-def prove_dropped(before: Source, after: Source, gone: Set[ast.alias]) -> None:
-    """Check that a text is another without some names of its imports, and that nothing in it reads them.
+def prove_dropped(before: Source, after: Source, gone: Set[ast.alias]) -> ScopeTree:
+    """Check that a text is another without some names of its imports, and that nothing in it reads them; its
+    scopes.
 
     Raises:
         NotProven: if more has changed, or a name that is gone is read.
@@ -25,6 +27,7 @@ def prove_dropped(before: Source, after: Source, gone: Set[ast.alias]) -> None:
     bound = {name for owner, name in tree.binders if owner is tree.module}
     if lost := sorted({bound_name(alias) for alias in gone} & tree.read - bound):
         raise NotProven(f"{after.path}: {', '.join(lost)} would not be bound any more")
+    return tree
 
 
 def without_imports(body: Sequence[ast.stmt], gone: Set[ast.alias]) -> list[ast.stmt]:

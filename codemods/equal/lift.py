@@ -15,9 +15,8 @@ from codemods.equal.code import (
     NewCall,
     NotProven,
     Place,
-    absolute,
     alike,
-    copied,
+    as_absolute,
     drop_statements,
     imported_otherwise,
     module_level,
@@ -199,30 +198,31 @@ class _Proof:
 
     def rest(self, rest: Source, modules: set[str]) -> None:
         """Check that what is left is the original without the functions, once calls are turned back."""
-        source, new = self.tree.source, rest.tree
         places = {nested.claim.place for nested in self.nested}
-        old = copied(source.tree)
-        calls: dict[str, NewCall] = {}
-        for nested in self.nested:
-            calls[nested.claim.names[None]] = nested.called
-        drop_statements(old, lambda s: isinstance(s, FUNCTIONS) and place_of(s) in places)
         added = {(nested.claim.definition, nested.claim.names[None]) for nested in self.nested}
-        if modules:
-            absolute(new, self.package)
-        drop_statements(
-            new, lambda s: isinstance(s, ast.ImportFrom) and s.module in modules and _only(s, added)
-        )
-        self.calls.update(turn_back(new, calls))
-        for tree in (old, new):
-            drop_statements(tree, lambda s: isinstance(s, ast.Pass))
-            absolute(tree, self.package)
-        if len(old.body) != len(new.body):
+        calls = {nested.claim.names[None]: nested.called for nested in self.nested}
+        self.calls.update(turn_back(rest.tree, calls))
+
+        def told(block: list[ast.stmt]) -> list[ast.stmt]:
+            return [as_absolute(s, self.package) for s in block if not isinstance(s, ast.Pass)]
+
+        def before(block: list[ast.stmt]) -> list[ast.stmt]:
+            return [s for s in told(block) if not (isinstance(s, FUNCTIONS) and place_of(s) in places)]
+
+        def after(block: list[ast.stmt]) -> list[ast.stmt]:
+            return [s for s in told(block) if not _only(s, modules, added)]
+
+        old, new = before(self.tree.source.tree.body), after(rest.tree.body)
+        if len(old) != len(new):
             raise NotProven("what is left has other statements than before")
-        for one, other in zip(old.body, new.body, strict=True):
-            if not alike(one, other):
+        for one, other in zip(old, new, strict=True):
+            if not alike(one, other, before, after):
                 raise NotProven(f"line {one.lineno}: what is left of a statement differs")
 
 
-def _only(statement: ast.ImportFrom, added: set[tuple[str, str]]) -> bool:
-    """Tell whether an import statement brings in nothing but lifted functions."""
-    return all((alias.name, bound_name(alias)) in added for alias in statement.names)
+def _only(statement: ast.stmt, modules: set[str], added: set[tuple[str, str]]) -> bool:
+    """Tell whether a statement imports lifted functions from new modules, and nothing else."""
+    match statement:
+        case ast.ImportFrom(module=module, names=names) if module in modules:
+            return all((alias.name, bound_name(alias)) in added for alias in names)
+    return False

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-from collections.abc import Collection, Set
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
-from codemods.equal.code import NotProven, reread
+from codemods.equal.code import NotProven, alike, reread
 from codemods.equal.imports import prove_dropped
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
 from codemods.program.scopes import ScopeTree
-from codemods.program.source import Source
 from codemods.program.walk import read_scopes
 from codemods.rewrites.imports.remove import drop_imports, mark_imports
 from codemods.rewrites.imports.unneeded import KeptImport, Left, names_needed
@@ -38,48 +36,40 @@ class Tidy:
         overlay, around, layout = self.site.overlay, self.site.surroundings, self.site.layout
         if layout.rest not in overlay.made:
             return ()
-        now = overlay.source(layout.rest, before.path)
-        kept: tuple[KeptImport, ...] = ()
+        now = read_scopes(overlay.source(layout.rest, before.path))
+        marked, kept = "", tuple[KeptImport, ...]()
         needed = functools.cache(lambda: names_needed(tree))
         # What imports for type checkers stood under is unneeded once they are gone.
         for _ in range(_ROUNDS):
-            left = Left(
-                before,
-                read_scopes(now),
-                around,
-                self.seams,
-                self.exported,
-                lambda: self.site.star_imported,
-                needed,
-            )
+            star = partial(getattr, self.site, "star_imported")
+            left = Left(before, now, around, self.seams, self.exported, star, needed)
             found = left.unneeded(partial(self.site.loading.rehearsed, self.site.home, layout.rest))
             kept = found.kept
             try:
                 if not found.gone:
-                    now = self._marked(left, kept)
+                    marked = self._marked(left, kept)
                     break
                 gone = {alias.given for alias in found.gone}
-                now = _proven(now, drop_imports(now, gone), gone)
+                made = reread(drop_imports(now.source, gone), before.path, before)
+                now = prove_dropped(now.source, made, gone)
             except (NotProven, TextNotPreserved) as failure:
                 reason = f"it can't be taken out of the text: {failure}"
                 kept += tuple(KeptImport(alias.name, alias.statement.lineno, reason) for alias in found.gone)
                 break
-        overlay.put(layout.rest, before, now.text)
+        overlay.put(layout.rest, before, marked or now.source.text)
         return tuple(StayedImport(layout.shown(layout.rest), k.name, k.line, k.reason) for k in kept)
 
-    def _marked(self, left: Left, kept: Collection[KeptImport]) -> Source:
-        """The text with a mark at imports of which a linter would say that they can go."""
+    def _marked(self, left: Left, kept: Collection[KeptImport]) -> str:
+        """The text with a mark at imports of which a linter would say that they can go.
+
+        Raises:
+            NotProven: if that is another program.
+        """
         found = dict.fromkeys(k.alias.statement for k in kept if k.alias is not None)
-        statements = [statement for statement in found if not left.marked(statement)]
-        return _proven(left.now, mark_imports(left.now, statements), set()) if statements else left.now
-
-
-def _proven(now: Source, text: str, gone: Set[ast.alias]) -> Source:
-    """A text in which nothing has changed but that some names of imports are gone.
-
-    Raises:
-        NotProven: if more has.
-    """
-    made = reread(text, now.path, now)
-    prove_dropped(now, made, gone)
-    return made
+        statements, now = [each for each in found if not left.marked(each)], left.now
+        if not statements:
+            return now.text
+        text = mark_imports(now, statements)
+        if not alike(now.tree.body, reread(text, now.path, now).tree.body):
+            raise NotProven("more than comments would change")
+        return text
