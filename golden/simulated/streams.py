@@ -73,8 +73,8 @@ class Stream(_Awaited):
 
     @property
     def name(self) -> str:
-        """The name in reports."""
-        return "the default stream" if self is DEFAULTS.get(self.index) else f"stream {self.number}"
+        """The name in reports: without a number, so that two lines in a loop over streams are one row."""
+        return "the default stream" if self is DEFAULTS.get(self.index) else "a side stream"
 
     # As torch numbers kinds of devices: CUDA's.
     device_type = 1

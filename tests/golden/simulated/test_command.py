@@ -61,10 +61,13 @@ def test_the_table_has_the_dearest_line_first_and_says_what_is_not_simulated(
 def test_a_race_is_exit_status_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "race.py").write_text(
         "import torch\nx = torch.ones(4, device='cuda')\n"
-        "with torch.cuda.stream(torch.cuda.Stream()):\n    y = x * 2\n"
+        "for _ in range(3):\n    with torch.cuda.stream(torch.cuda.Stream()):\n        y = x * 2\n"
     )
     assert main(["syncs", "--", "python", "race.py"]) == 1
-    assert "race.py:4: read on stream 2 did not wait for the write" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "3 races between streams" in told
+    assert "race.py:5: read on a side stream did not wait for the write on the default stream" in told
+    assert "(race.py:2), 3 times" in told
 
 
 @pytest.mark.slow
