@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
@@ -201,13 +200,6 @@ class Mover:
         return any(not any(within(use, d.node) for d in self.definitions.values()) for use in places)
 
 
-class MovedRows(NamedTuple):
-    """Report rows of the definitions that a plan names; names of which only other files need the import."""
-
-    rows: tuple[HelperReport, ...] = ()
-    exported: frozenset[str] = frozenset()
-
-
 def move_definitions(
     loaded: Loaded,
     moves: Sequence[tuple[Move, Path]],
@@ -215,9 +207,9 @@ def move_definitions(
     site: Site,
     seams: frozenset[str],
     accepted: Accepted,
-) -> MovedRows:
-    """Move what a plan names of the module's own definitions, into the overlay; ``seams`` are names that
-    tests replace in the source.
+) -> tuple[tuple[HelperReport, ...], frozenset[str]]:
+    """Move what a plan names of the module's own definitions, into the overlay; their report rows, and names
+    of which only other files need the import. ``seams`` are names that tests replace in the source.
 
     Raises:
         PlanError: if a name is moved twice. TargetError, NotProven: if the files can't be made.
@@ -236,7 +228,7 @@ def move_definitions(
             reexport |= {name} if move.reexport else set()
             renames |= {name: move.rename[name]} if name in move.rename else {}
     if not targets:
-        return MovedRows()
+        return (), frozenset()
     texts = {target: move.docstring for move, target in moves if move.docstring is not None}
     mover = Mover(analysis, site, targets, renames, texts, frozenset(reexport), seams, accepted)
     refused = mover.check()
@@ -258,4 +250,4 @@ def move_definitions(
                 call_sites=sum(use.call is not None for use in uses),
             )
         )
-    return MovedRows(tuple(rows), frozenset(mover.exported))
+    return tuple(rows), frozenset(mover.exported)

@@ -9,7 +9,6 @@ from pathlib import Path
 from codemods.equal.code import NotProven, reread
 from codemods.plans.compose import lift
 from codemods.plans.model import Loaded, Loop, Move, Plan, PlanError, plans_before
-from codemods.plans.moving import move_definitions
 from codemods.plans.report import AcceptedAssumption, HelperReport, Report, StayedImport
 from codemods.plans.request import Request
 from codemods.plans.single import (
@@ -119,24 +118,30 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
         site = site_of(source, layout, overlay)
         seams, kept = _seams_of(loaded, site)
         key = "move"
-        moved = move_definitions(loaded, moves, analysis, site, kept, accepted)
-        if moved.rows:
-            report = Report(moved.rows, ())
+        own = {helper.name for helper in analysis.helpers if helper.outer.qualname == plan.function}
+        moved, exported = tuple[HelperReport, ...](), frozenset[str]()
+        if any(name not in own and name != "*" for move in plan.move for name in move.names):
+            # Few plans move definitions.
+            from codemods.plans.moving import move_definitions
+
+            moved, exported = move_definitions(loaded, moves, analysis, site, kept, accepted)
+        if moved:
+            report = Report(moved, ())
             if report.refused:
                 return report
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
             site = site_of(analysis.source, layout, overlay)
         scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
-        names = {row.name for row in moved.rows}
+        names = {row.name for row in moved}
         request = _request(
             loaded, moves, analysis, scope, site, kept | read_at_calls(seams, site), names, accepted
         )
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
-        tidy = Tidy(site, request.seams, moved.exported)
+        tidy = Tidy(site, request.seams, exported)
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
         put_files(site, analysis.source, outcome.files)
-        rows = (*moved.rows, *rows_of(analysis, request, scope if request.wanted else [], outcome))
+        rows = (*moved, *rows_of(analysis, request, scope if request.wanted else [], outcome))
         report = Report(rows, overlay.changes(layout), tuple(seams))
         if report.refused:
             return report

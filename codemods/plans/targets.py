@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from codemods.equal.code import reread
 from codemods.plans.met import met_by_new_file, met_by_patches
@@ -23,16 +24,15 @@ from codemods.program.lifting import Analysis, Need
 from codemods.program.repository import imported_as_script
 from codemods.program.source import Source, statements_in
 from codemods.rewrites.lift.decision import Decision
-from codemods.rewrites.move.definitions import Definition
 from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
 from codemods.rewrites.rules.definition import evaluated_annotations
-from codemods.rewrites.text.append import (
-    TargetError,
-    made_module,
-)
+from codemods.rewrites.text.append import TargetError, made_module
 from codemods.rewrites.text.imports import ImportSection, imports_among
 from codemods.rewrites.text.layout import line_limit
 from codemods.values.annotations import Annotation, Annotations
+
+if TYPE_CHECKING:
+    from codemods.rewrites.move.definitions import Definition
 
 
 @dataclass(eq=False)

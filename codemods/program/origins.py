@@ -16,6 +16,13 @@ _BINDING = frozenset(
         *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchMapping, ast.MatchStar),
     ]
 )
+# The kinds of nodes by which something may be referred to.
+_TOLD = frozenset(
+    [
+        *(ast.Assign, ast.Attribute, ast.Call, ast.Constant, ast.ImportFrom),
+        *(ast.List, ast.Name, ast.Set, ast.Subscript, ast.Tuple),
+    ]
+)
 _DEPTH = 8
 ANY = "*"
 """Stands for a part of a string that the program text does not tell."""
@@ -73,7 +80,8 @@ def imported(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
 
 @functools.lru_cache(maxsize=128)
 def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
-    """Every node with the scope that it is evaluated in, in the order of the tree.
+    """Every node that may refer to something, with the scope that it is evaluated in, in the order of the
+    tree.
 
     Decorators and defaults see the scope around their function; ``function`` names the one they belong to.
     """
@@ -84,8 +92,9 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
     stack: list[tuple[ast.AST, Names, bool]] = [(tree, scopes[0], True)]
     while stack:
         node, scope, binds = stack.pop()
-        found.append((node, scope))
         kind = type(node)
+        if kind in _TOLD:
+            found.append((node, scope))
         if kind is ast.Constant:
             continue
         if isinstance(node, ast.Name):

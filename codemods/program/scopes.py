@@ -192,10 +192,10 @@ class ScopeTree:
         owned = (*self.uses, *self.declared)
         return frozenset(found.union(n for o, n in owned if o is self.module or o.kind == "class"))
 
-    @cached_property
+    @property
     def nodes(self) -> list[ast.AST]:
         """All nodes of the file."""
-        return walk(self.source.tree)
+        return [self.source.tree, *self.parents]
 
     @cached_property
     def blocks(self) -> dict[ast.AST, list[ast.stmt]]:
@@ -210,7 +210,12 @@ class ScopeTree:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around every node."""
-        return {child: node for node in self.nodes for child in children(node)}
+        found, waiting = dict[ast.AST, ast.AST](), [cast("ast.AST", self.source.tree)]
+        for node in waiting:
+            if below := children(node):
+                found |= dict.fromkeys(below, node)
+                waiting += below
+        return found
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The innermost scope around a node; one a little further out where it makes no difference."""

@@ -17,13 +17,13 @@ def having(*names: str, within: bytes | None = None) -> Callable[[bytes], bool]:
     they stand; most files have not even the letters of one.
     """
     given = [name.encode() for name in names]
-    pattern = re.compile(rb"\b(%b)\b" % b"|".join(map(re.escape, given)) if within is None else within)
+    pattern = rb"\b(%b)\b" % b"|".join(map(re.escape, given)) if within is None else within
 
     @functools.lru_cache(maxsize=4096)
     def has(data: bytes) -> bool:
         for word in given:
             if word in data:
-                return pattern.search(data) is not None
+                return re.search(pattern, data) is not None
         return False
 
     return has

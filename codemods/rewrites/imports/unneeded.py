@@ -93,7 +93,7 @@ class Left:
         whole = self._any_name()
         gone: list[Alias] = []
         kept: list[KeptImport] = []
-        mentioned = dict(mentions(self.now))
+        mentioned = dict(mentions(self.tree))
         for alias in aliases:
             reason = whole if alias.name not in self.exported else None
             reason = reason or self._needed(alias, mentioned)
@@ -201,4 +201,4 @@ def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
 
 def names_needed(tree: ScopeTree) -> frozenset[str]:
     """Names that a module's own code reads, and those that its texts mention."""
-    return tree.read.union(name for name, _ in mentions(tree.source))
+    return tree.read.union(name for name, _ in mentions(tree))

@@ -243,9 +243,10 @@ def watched(tree: ScopeTree, frame: Scope) -> Iterator[Watched]:
     for (owner, name), binders in tree.binders.items():
         if name == "__del__" and owner.kind == "class":
             yield binders[0].line, "a class of the file has a __del__", None
+    weak = "weakref" in tree.source.text
     for node in nodes.walk(frame.node):
         match node:
-            case ast.Name() if (dotted(tree, frame, node) or "").partition(".")[0] == "weakref":
+            case ast.Name() if weak and (dotted(tree, frame, node) or "").partition(".")[0] == "weakref":
                 yield node, "a weak reference is made here", None
             case ast.Call(ast.Attribute(ast.Name(name), "resize"), keywords=given):
                 if all(keyword.arg != "refcheck" for keyword in given):
