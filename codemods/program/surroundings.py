@@ -350,6 +350,8 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
         if isinstance(node, (ast.Attribute, ast.Call, ast.Name, ast.Subscript)) and not seen.escapes:
             seen.escapes = node not in values and seen.is_module(resolve(node, scope))
         match node:
+            case ast.Name():
+                continue
             case ast.Attribute():
                 _attribute(node, scope, seen, own=own)
             case ast.ImportFrom():

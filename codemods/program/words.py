@@ -17,13 +17,11 @@ def having(*names: str, within: bytes | None = None) -> Callable[[bytes], bool]:
     they stand; most files have not even the letters of one.
     """
     given = [name.encode() for name in names]
-    pattern = rb"\b(%b)\b" % b"|".join(map(re.escape, given)) if within is None else within
+    # A pattern that begins with the letters is found many times faster.
+    forms = [(word, within or rb"%b\b(?<=\b%b)" % (re.escape(word), re.escape(word))) for word in given]
 
     @functools.lru_cache(maxsize=4096)
     def has(data: bytes) -> bool:
-        for word in given:
-            if word in data:
-                return re.search(pattern, data) is not None
-        return False
+        return any(word in data and re.search(form, data) is not None for word, form in forms)
 
     return has
