@@ -22,8 +22,7 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, Parts, loop_statement
 from codemods.program.source import Source
-from codemods.rewrites.loop.groups import field_of, groups_of
-from codemods.rewrites.loop.rules import LoopDecision, decide_loop
+from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of, groups_of
 from codemods.rewrites.loop.transform import Loop as Taken
 from codemods.rewrites.refusals import Accepted, Refusal, first
 from codemods.rewrites.text.append import TargetError, docstring_text

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codemods.plans.site import Site
+from codemods.program.annotations import all_words, words_in
 from codemods.program.imports import bound_name, imported_module
 from codemods.program.loading import Loading
 from codemods.program.modules import Find
 from codemods.program.origins import resolve, walk
 from codemods.program.repository import folder_package
 from codemods.program.source import Source, SourceError
-from codemods.program.texts import all_words, words_in
 from codemods.rewrites.move.follow import Imports, follow
 from codemods.rewrites.text.file import TextNotPreserved
 

@@ -16,8 +16,7 @@ from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.source import SourceError, parse_source
 from codemods.rewrites.naming import FileNames, find_imports
-from codemods.rewrites.objects.cell import find_boxes
-from codemods.rewrites.objects.classes import Kept, class_names, kept_claims
+from codemods.rewrites.objects.cell import Kept, class_names, find_boxes, kept_claims
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks

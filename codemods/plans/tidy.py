@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from codemods.equal.code import NotProven, alike, reread
-from codemods.equal.imports import prove_dropped
+from codemods.equal.move import prove_dropped
 from codemods.plans.report import StayedImport
 from codemods.plans.site import Site
 from codemods.program.scopes import ScopeTree
 from codemods.program.walk import read_scopes
-from codemods.rewrites.imports.remove import drop_imports, mark_imports
-from codemods.rewrites.imports.unneeded import KeptImport, Left, names_needed
+from codemods.rewrites.imports.unneeded import KeptImport, Left, drop_imports, mark_imports, names_needed
 from codemods.rewrites.text.file import TextNotPreserved
 
 _ROUNDS = 5

@@ -1,9 +1,11 @@
-"""Annotations of a file, and the names that they and other expressions read."""
+"""Annotations of a file, texts that mention names as a program does, and the names in both."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import functools
+import re
+from collections.abc import Iterable, Iterator
 
 from codemods.program.nodes import all_arguments, called_name, walk
 from codemods.program.scopes import Scope, ScopeTree, dotted
@@ -81,3 +83,36 @@ def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
                 if inner is not None:
                     found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
     return found
+
+
+_LONGEST = 1_000
+_WORD = re.compile(r"[^\W\d]\w*")
+_PLACE = re.compile(r"[\w.]+(?::[\w.]+)?")
+
+
+def mentions(tree: ScopeTree) -> Iterator[tuple[str, int]]:
+    """Names that a file's texts mention, with lines."""
+    for node in tree.nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from ((name, node.lineno) for name in words_in(node.value))
+
+
+@functools.lru_cache(maxsize=4096)
+def words_in(text: str) -> frozenset[str]:
+    """Names in a text that is an expression, a dotted name or an entry point (``package.module:name``), and
+    in the examples of one that holds a doctest.
+    """
+    bare = text.strip()
+    if _PLACE.fullmatch(bare):
+        return frozenset(all_words(bare))
+    examples = [line for line in map(str.strip, text.splitlines()) if line.startswith((">>>", "..."))]
+    tree = expression_in(bare) if len(bare) <= _LONGEST and "\n" not in bare else None
+    names = (
+        frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else frozenset()
+    )
+    return names.union(*map(all_words, examples))
+
+
+def all_words(text: str) -> set[str]:
+    """Everything in a text that could be a name."""
+    return set(_WORD.findall(text))

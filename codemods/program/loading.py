@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codemods.program.expressions import QUIET
 from codemods.program.globals import is_type_checking
 from codemods.program.imports import with_packages
-from codemods.program.makers import QUIET
 from codemods.program.modules import Find, Module, Project
 from codemods.program.nodes import DEFINITIONS
 from codemods.program.origins import imported

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from codemods.program.makers import QUIET
+from codemods.program.expressions import QUIET
 from codemods.review.file import File
 from codemods.review.side import Side
 from codemods.review.trees import below, packages_of

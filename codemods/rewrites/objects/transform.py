@@ -9,7 +9,7 @@ import libcst as cst
 
 from codemods.equal.objects import Known
 from codemods.program.lifting import Analysis
-from codemods.rewrites.objects.classes import ClassNames, Kept, Objects
+from codemods.rewrites.objects.cell import ClassNames, Kept, Objects
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.imports import imports_above
 from codemods.rewrites.text.layout import indentation

@@ -20,9 +20,8 @@ import libcst as cst
 from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
 from codemods.program.source import Source, all_blocks, blocks_of, statements_in
-from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo
+from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo, Unpaired, paired, pairs
 from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
-from codemods.rewrites.text.lockstep import Unpaired, paired, pairs
 
 
 class TextNotPreserved(Exception):

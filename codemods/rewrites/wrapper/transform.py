@@ -15,9 +15,9 @@ import libcst as cst
 
 from codemods.program.helpers import Helper, is_generator
 from codemods.program.source import Source
+from codemods.rewrites.text.blocks import flat
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.text.layout import BLANK, NOTHING, documentation, indentation, line_limit
-from codemods.rewrites.text.lockstep import flat
 
 _INDENT = "    "
 

@@ -19,7 +19,7 @@ from codemods.extract import main
 from codemods.plans import compose, loop, rewrites, targets
 from codemods.program.source import parse_source
 from codemods.program.walk import read_scopes
-from codemods.rewrites.loop import groups
+from codemods.rewrites.loop import rules
 from codemods.rewrites.text.file import Program
 
 PLAIN = """
@@ -237,7 +237,7 @@ TAMPERED_LOOPS = [
 def test_what_else_is_written_of_a_loop_is_found_out(
     where: str, there: str, instead: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups, "MOST", 2)
+    monkeypatch.setattr(rules, "MOST", 2)
     place: Any = loop.Taken if where == "rest" else targets
     tamper(monkeypatch, place, "rest" if where == "rest" else "made_module", there, instead)
     assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
@@ -352,7 +352,7 @@ def test_a_wrong_claim_of_a_loop_is_found_out(
         proven(old, dataclasses.replace(claim, **claimed), *given)
 
     proven = loop.prove_loop
-    monkeypatch.setattr(groups, "MOST", 2)
+    monkeypatch.setattr(rules, "MOST", 2)
     monkeypatch.setattr(loop, "prove_loop", tampered)
     assert [*codes(*project(tmp_path, LOOP, PLAN)).values()] == ["not-proven"]
     assert not (tmp_path / "trainer.py").exists()

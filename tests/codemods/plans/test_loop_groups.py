@@ -8,7 +8,7 @@ import pytest
 
 from codemods.extract import main
 from codemods.plans import loop
-from codemods.rewrites.loop.groups import MOST, field_of, groups_of
+from codemods.rewrites.loop.rules import MOST, field_of, groups_of
 
 NAMES = [
     *(f"reward_{n}" for n in "abcd"),
