@@ -89,17 +89,16 @@ def _fields(model: type) -> Iterator[tuple[str, Any, str | None]]:
     elif dataclasses.is_dataclass(model):
         hints = typing.get_type_hints(model)
         for field in dataclasses.fields(model):
-            required = field.default is dataclasses.MISSING is field.default_factory
+            required = field.default is dataclasses.MISSING
             yield (
-                field.metadata.get("key") or field.name.replace("_", "-"),
+                field.name.replace("_", "-"),
                 hints[field.name],
                 None if required else _default(field.default),
             )
 
 
 def _default(value: Any) -> str:
-    nothing = value in (None, (), {}, "", dataclasses.MISSING)
-    if nothing or isinstance(value, BaseModel) or dataclasses.is_dataclass(value):
+    if isinstance(value, BaseModel) or value is None or value in ((), {}, ""):
         return ""
     if isinstance(value, bool):
         return str(value).lower()
@@ -118,9 +117,9 @@ def _type(kind: Any) -> str:
         return " or ".join(f"`{argument}`" for argument in arguments)
     if origin is tuple:
         return f"list of {_type(arguments[0])}"
-    if origin in (dict, Mapping):
+    if origin is dict:
         return f"table of {_type(arguments[1])}"
-    if isinstance(kind, type) and (issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)):
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
         return "table"
     return {"str": "text", "int": "number", "float": "number", "bool": "true or false"}.get(
         getattr(kind, "__name__", ""), "any"

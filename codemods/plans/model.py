@@ -6,113 +6,57 @@ import difflib
 import keyword
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from codemods.program.source import Unusable
-
-T = TypeVar("T")
 
 
 class PlanError(Unusable):
     """A plan that can't be carried out; the message is one line."""
 
 
-class _Wrong(ValueError):
-    """Something wrong with a value at a place of a plan, and the sentence in which both stand."""
-
-    def __init__(self, what: str, place: tuple[str | int, ...] = (), said: str = "{}: {}") -> None:
-        super().__init__(what)
-        self.what, self.place, self.said = what, place, said
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _key(read: Callable[[object], Any], default: Any = MISSING, key: str | None = None) -> Any:
-    """A key of a table, by what reads its value; one without a default must be given."""
-    kept = {"default_factory": default} if default is dict else {"default": default}
-    return field(**kept, metadata={"read": read, "key": key})
+def _inside(value: str) -> str:
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or "\0" in value:
+        raise ValueError("must be a relative path, without '..'")
+    return value
 
 
-def _at(key: str | int, read: Callable[[object], T], value: object) -> T:
-    try:
-        return read(value)
-    except _Wrong as error:
-        raise _Wrong(error.what, (key, *error.place), error.said) from None
+def _below(value: str) -> str:
+    if not _inside(value).endswith(".py"):
+        raise ValueError("must be a relative path of a .py file, without '..'")
+    return value
 
 
-def _a(
-    kind: type[T], called: str, holds: Callable[[T], object] = lambda value: True, what: str = ""
-) -> Callable[[object], T]:
-    """Make what reads a value of a kind, of which something holds."""
-
-    def read(value: object) -> T:
-        if type(value) is not kind:
-            raise _Wrong(f"must be {called}")
-        if not holds(value):
-            raise _Wrong(what.format(value))
-        return value
-
-    return read
+def _plain_name(value: str) -> str:
+    if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
+        raise ValueError(f"{value!r} is not a name for a class or a method")
+    return value
 
 
-def _is_inside(path: str) -> bool:
-    parts = PurePosixPath(path)
-    return not parts.is_absolute() and ".." not in parts.parts and "\0" not in path
+def _identifier(value: str) -> str:
+    if not value.isidentifier():
+        raise ValueError(f"{value!r} is not a Python name")
+    return value
 
 
-def _is_plain(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+# Of TOML's lists tuples are made.
+_Texts = Annotated[tuple[str, ...], Field(strict=False)]
+_SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+_File = Annotated[str, AfterValidator(_below)]
+_Folder = Annotated[str, AfterValidator(_inside)]
+_Name = Annotated[str, AfterValidator(_plain_name)]
+_Identifier = Annotated[str, AfterValidator(_identifier)]
 
 
-_dict, _list, _flag = _a(dict, "a table"), _a(list, "a list"), _a(bool, "true or false")
-_some_list = _a(list, "a list", bool, "must name something")
-_count = _a(int, "a number", lambda number: number > 0, "must be 1 or more")
-_version = _a(int, "a number", lambda number: number == 1, "must be 1")
-_text, _reason = _a(str, "a text"), _a(str, "a text", bool, "must say something")
-_folder = _a(str, "a text", _is_inside, "must be a relative path, without '..'")
-_file = _a(
-    str,
-    "a text",
-    lambda path: _is_inside(path) and path.endswith(".py"),
-    "must be a relative path of a .py file, without '..'",
-)
-_name = _a(str, "a text", _is_plain, "{!r} is not a name for a class or a method")
-_identifier = _a(str, "a text", str.isidentifier, "{!r} is not a Python name")
-
-
-def _each(
-    read: Callable[[object], T], items: Callable[[object], list[object]] = _list
-) -> Callable[[object], tuple[T, ...]]:
-    """Make what reads a list, each of its items in the same way."""
-    return lambda value: tuple(_at(number, read, item) for number, item in enumerate(items(value)))
-
-
-_texts = _each(_text)
-
-
-def _table(kind: type[T]) -> Callable[[object], T]:
-    """Make what reads a table, all of whose keys are known."""
-    known = {each.metadata["key"] or each.name: each for each in fields(kind)}  # type: ignore[arg-type]
-
-    def read(value: object) -> T:
-        given = {}
-        for key, item in _dict(value).items():
-            if key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-                raise _Wrong(hint, (key,), "unknown key {!r}; {}")
-            given[known[key].name] = _at(key, known[key].metadata["read"], item)
-        for key, each in known.items():
-            if each.name not in given and each.default is MISSING is each.default_factory:
-                raise _Wrong("missing", (key,), "key {!r} is {}")
-        return kind(**given)
-
-    return read
-
-
-@dataclass(frozen=True)
-class Move:
+class Move(_Strict):
     """Helpers, which are lifted, and module-level names, which are moved, that go to one file.
 
     Attributes:
@@ -126,22 +70,16 @@ class Move:
         reexport: whether the names stay importable from the source.
     """
 
-    to: str = _key(_file)
-    names: tuple[str, ...] = _key(_each(_text, _some_list))
-    docstring: str | None = _key(_text, None)
-    rename: Mapping[str, str] = _key(
-        lambda value: {old: _at(old, _identifier, new) for old, new in _dict(value).items()},
-        dict,
-    )
-    wrapper: Literal["auto"] | tuple[str, ...] = _key(
-        lambda value: "auto" if value == "auto" else _texts(value), ()
-    )
-    cell: tuple[str, ...] = _key(_texts, ())
-    reexport: bool = _key(_flag, default=False)
+    to: _File
+    names: _SomeTexts
+    docstring: str | None = None
+    rename: dict[str, _Identifier] = {}
+    wrapper: Literal["auto"] | _Texts = ()
+    cell: _Texts = ()
+    reexport: bool = False
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(_Strict):
     """The main loop of the plan's function, which becomes a method of a class.
 
     Attributes:
@@ -153,15 +91,14 @@ class Loop:
             one.
     """
 
-    class_: str = _key(_name, key="class")
-    to: str = _key(_file)
-    method: str = _key(_name, "run")
-    docstring: str | None = _key(_text, None)
-    at: int | None = _key(_count, None)
+    class_: Annotated[_Name, Field(alias="class")]
+    to: _File
+    method: _Name = "run"
+    docstring: str | None = None
+    at: Annotated[int, Field(ge=1)] | None = None
 
 
-@dataclass(frozen=True)
-class Seams:
+class Seams(_Strict):
     """Names that tests replace in the source module, and that must go on working.
 
     Attributes:
@@ -169,12 +106,11 @@ class Seams:
         tests: folders of tests to search.
     """
 
-    keep: tuple[str, ...] = _key(_texts, ())
-    tests: tuple[str, ...] = _key(_texts, ())
+    keep: _Texts = ()
+    tests: _Texts = ()
 
 
-@dataclass(frozen=True)
-class Accept:
+class Accept(_Strict):
     """An assumption that the plan's author accepts.
 
     Attributes:
@@ -182,12 +118,11 @@ class Accept:
         reason: why it holds here.
     """
 
-    code: str = _key(_text)
-    reason: str = _key(_reason)
+    code: str
+    reason: Annotated[str, Field(min_length=1)]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(_Strict):
     """The refactoring of one source module.
 
     Attributes:
@@ -204,27 +139,29 @@ class Plan:
         accept: assumptions that refuse nothing.
     """
 
-    version: Literal[1] = _key(_version)
-    source: str = _key(_folder)
-    function: str | None = _key(_text, None)
-    root: str = _key(_folder, ".")
-    rest: str | None = _key(_file, None)
-    after: tuple[str, ...] = _key(_texts, ())
-    move: tuple[Move, ...] = _key(_each(_table(Move)), ())
-    loop: Loop | None = _key(_table(Loop), None)  # noqa: RUF009 (makes a field)
-    seams: Seams = _key(_table(Seams), Seams())  # noqa: RUF009 (makes a field)
-    accept: tuple[Accept, ...] = _key(_each(_table(Accept)), ())
+    version: Literal[1]
+    source: _Folder
+    function: str | None = None
+    root: _Folder = "."
+    rest: _File | None = None
+    after: _Texts = ()
+    move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
+    loop: Loop | None = None
+    seams: Seams = Seams()
+    accept: Annotated[tuple[Accept, ...], Field(strict=False)] = ()
 
     def files(self, base: Path) -> frozenset[Path]:
         """List the files that it makes in a project, but for the source that it takes apart in place."""
         names = [*(move.to for move in self.move), self.rest, self.loop and self.loop.to]
         return frozenset(base / self.root / name for name in names if name)
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _something(self) -> Plan:
         if not self.move and self.loop is None:
             raise ValueError("has neither [[move]] nor [loop]: nothing to do")
         if self.loop is not None and self.function is None:
             raise ValueError("[loop] needs the function whose loop it is")
+        return self
 
 
 class Loaded(NamedTuple):
@@ -284,23 +221,36 @@ def load_plan(path: Path, shown: str) -> tuple[Plan, str]:
         line = re.search(r"at line (\d+)", str(error))
         raise PlanError(f"{shown}:{line.group(1) if line else 1}: not valid TOML: {error}") from None
     try:
-        return _table(Plan)(data), text
-    except ValueError as error:
+        return Plan.model_validate(data), text
+    except ValidationError as error:
         raise PlanError(_message(shown, text, error)) from None
 
 
-def _message(shown: str, text: str, error: ValueError) -> str:
-    """Say what is wrong with a plan, and in which line."""
-    if not isinstance(error, _Wrong):
-        return f"{shown}:1: {error}"
-    place = error.place
+def _message(shown: str, text: str, error: ValidationError) -> str:
+    first: Any = error.errors()[0]
+    place = [part for part in first["loc"] if isinstance(part, (str, int))]
     key = next((part for part in reversed(place) if isinstance(part, str)), "")
-    if error.what == "missing" and len(place) > 1:
-        key = str(place[0])
     index = next((part for part in place if isinstance(part, int)), 0)
     name = ".".join(f"[{part}]" if isinstance(part, int) else part for part in place).replace(".[", "[")
-    table = "[loop" if place[0] == "loop" else "[[move]]"
-    return f"{shown}:{_line_of(text, key, index, table)}: {error.said.format(name, error.what)}"
+    if first["type"] == "extra_forbidden":
+        known = _known(place)
+        close = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        what = f"unknown key {name!r}; {hint}"
+    elif first["type"] == "missing":
+        what = f"key {name!r} is missing"
+        key = str(place[0]) if len(place) > 1 else key
+    else:
+        said = str(first["msg"]).removeprefix("Value error, ")
+        what = f"{name}: {said}" if name else said
+    table = "[loop" if place[:1] == ["loop"] else "[[move]]"
+    return f"{shown}:{_line_of(text, key, index, table)}: {what}"
+
+
+def _known(place: list[str | int]) -> list[str]:
+    tables: dict[str | int, type[BaseModel]] = {"move": Move, "seams": Seams, "loop": Loop, "accept": Accept}
+    model = tables.get(place[0], Plan) if len(place) > 1 else Plan
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
