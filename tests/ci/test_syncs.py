@@ -56,3 +56,7 @@ def test_a_new_sync_in_a_loop_over_envs_fails_and_a_move_passes(
     change(tmp_path, "steps.py", "loss.detach()", "loss.item()")
     assert main(gate) == 1
     assert "steps.py:6: item, +3 a step" in said(capsys)
+    (tmp_path / "train.py").write_text(TRAIN.replace("sys.argv[1]", '"cpu"'))
+    assert main(gate) == 1
+    assert "could not run" in (told := said(capsys))
+    assert "run envs has no tensor on the device, so it has no syncs to compare" in told

@@ -50,6 +50,9 @@ def test_ab_compares_bits_and_syncs(root: Path, capsys: pytest.CaptureFixture[st
     assert "races: 0 -> 0" in told
     assert "peak memory of cuda:0:" in told
     assert "host reads before step" in told
+    (root / "train.py").write_text(TRAIN.replace("sys.argv[1]", '"cpu"'))
+    main(["ab", "--root", str(root), "--device", "simulated", "--base", "HEAD", "train"])
+    assert "syncs: not compared, since a side had no tensor on the device" in capsys.readouterr().out
 
 
 @pytest.mark.slow
