@@ -92,16 +92,17 @@ def compile_tree(tree: ast.Module, flags: Sequence[str]) -> types.CodeType:
         return code
 
 
-def reread(text: str, path: str, before: Source | None = None) -> Source:
+def reread(text: str, path: str, before: Source | None = None, *, compiled: bool = True) -> Source:
     """Read a text as an interpreter does once it is written in a file's encoding; in UTF-8 without one.
 
     Raises:
-        NotProven: if that is not the text, or can't be compiled.
+        NotProven: if that is not the text, or can't be ``compiled``.
     """
     try:
         data = text.encode() if before is None else before.encode(text)
         read = decode_source(data, path)
-        compile_tree(read.tree, ())
+        if compiled:
+            compile_tree(read.tree, ())
     except (SourceError, UnicodeEncodeError) as error:
         raise NotProven(f"what would be written is not readable: {error}") from None
     except SyntaxError as error:

@@ -38,7 +38,8 @@ class Tidy:
         now = read_scopes(overlay.source(layout.rest, before.path))
         marked, kept = "", tuple[KeptImport, ...]()
         needed = functools.cache(lambda: names_needed(tree))
-        # What imports for type checkers stood under is unneeded once they are gone.
+        # A file that compiles does so without imports. What those for type checkers stood under is unneeded
+        # once they are gone.
         for _ in range(_ROUNDS):
             star = partial(getattr, self.site, "star_imported")
             left = Left(before, now, around, self.seams, self.exported, star, needed)
@@ -49,7 +50,7 @@ class Tidy:
                     marked = self._marked(left, kept)
                     break
                 gone = {alias.given for alias in found.gone}
-                made = reread(drop_imports(now.source, gone), before.path, before)
+                made = reread(drop_imports(now.source, gone), before.path, before, compiled=False)
                 now = prove_dropped(now.source, made, gone)
             except (NotProven, TextNotPreserved) as failure:
                 reason = f"it can't be taken out of the text: {failure}"
@@ -69,6 +70,6 @@ class Tidy:
         if not statements:
             return now.text
         text = mark_imports(now, statements)
-        if not alike(now.tree.body, reread(text, now.path, now).tree.body):
+        if not alike(now.tree.body, reread(text, now.path, now, compiled=False).tree.body):
             raise NotProven("more than comments would change")
         return text
