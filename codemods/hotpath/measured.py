@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -76,7 +76,11 @@ def _measured(document: dict[str, Any]) -> Measured:
 
 
 def crosscheck(report: Report, measured: Measured) -> list[Row]:
-    """Say of each reported line whether it waits, and of each hot line that waits whether it is reported."""
+    """Say of each reported line whether it waits, and of each hot line that waits whether it is reported.
+
+    Raises `SourceError` if no file of the run was checked.
+    """
+    measured = _from_root(measured, report.contents)
     findings: dict[tuple[_Key, str], Finding] = {}
     known: set[_Key] = set()
     every = [found for found in _findings(report) if found.heat is not None]
@@ -91,6 +95,28 @@ def crosscheck(report: Report, measured: Measured) -> list[Row]:
         if key[0] in report.contents
     ]
     return sorted(rows, key=lambda row: (row.path, row.line, row.code))
+
+
+def _from_root(measured: Measured, checked: Collection[str]) -> Measured:
+    """The same, with files as they are named from the root of the check: a run may be of another folder."""
+    files = {file for file, _ in (*measured.syncs, *measured.ran)}
+    if not files or not files.isdisjoint(checked):
+        return measured
+    pairs = [(file, path) for file in sorted(files) for path in checked]
+    shifts = Counter((file[: -len(path)], "") for file, path in pairs if file.endswith(f"/{path}"))
+    shifts.update(("", path[: -len(file)]) for file, path in pairs if path.endswith(f"/{file}"))
+    if not shifts:
+        raise SourceError("no file of the measured run is among those that were checked; name its folder")
+    ((drop, add), _), *_ = shifts.most_common(1)
+
+    def key(file: str) -> str:
+        return add + file.removeprefix(drop)
+
+    return Measured(
+        {(key(file), line): said for (file, line), said in measured.syncs.items()},
+        frozenset((key(file), line) for file, line in measured.hot),
+        frozenset((key(file), function) for file, function in measured.ran),
+    )
 
 
 def _findings(report: Report) -> list[Finding]:

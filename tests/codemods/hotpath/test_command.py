@@ -378,6 +378,22 @@ def test_measured_syncs_confirm_rows_and_show_what_is_missed(
         assert f"HP001 env: {said}\n" in capsys.readouterr().out
 
 
+def test_a_run_from_another_folder_is_compared_and_one_of_other_files_is_not(
+    trainer: Project, capsys: Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / "syncs.json"
+    row = {"line": 2, "kind": "item", "call": "", "often": "3 a step", "count": 12, "windows": 4}
+    (trainer.root / "inner").mkdir()
+    (trainer.root / "train.py").rename(trainer.root / "inner" / "train.py")
+    for file in ("train.py", "project/inner/train.py"):
+        path.write_text(json.dumps({"steps": 4, "syncs": [{"file": file, **row}], "ran": []}))
+        assert trainer.run("--measured", str(path)) == 0
+        assert "inner/train.py:2: HP001 env: confirmed, item 3 a step\n" in capsys.readouterr().out
+    path.write_text(json.dumps({"steps": 4, "syncs": [{"file": "other.py", **row}], "ran": []}))
+    assert trainer.run("--measured", str(path)) == 2
+    assert "no file of the measured run is among those that were checked" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [("{", "not valid JSON"), ("[]", "not a file of"), ('{"syncs": [{}]}', "not a file of")],
