@@ -38,32 +38,25 @@ class Attributes:
     def __init__(self, unstable: Patterns, unread: dict[str, None]) -> None:
         self._unstable, self._unread = unstable, unread
         self._known: dict[tuple[str, int], _Known] = {}
-        self._all: list[_Known] = []
-        self._moving: dict[str, str] = {}
-        self._told: dict[str, str] = {}
 
-    def told(self, modules: Iterable[tuple[str, nn.Module]], besides: Mapping[str, str]) -> dict[str, str]:
-        """Return path and text of every attribute, and what is told ``besides``; not to be changed.
+    def told(self, modules: Iterable[tuple[str, nn.Module]]) -> dict[str, str]:
+        """Return path and text of every attribute.
 
         Left out are texts that may name folders, and objects of other kinds. Numbers that tell the time are
         among them: they differ between two runs, which is how they are known.
         """
-        found, moving = [], dict(besides)
+        found: dict[str, str] = {}
         for prefix, module in modules:
             if module._buffers:
-                moving[f"{prefix}(buffers not kept)"] = ", ".join(sorted(module._non_persistent_buffers_set))
+                found[f"{prefix}(buffers not kept)"] = ", ".join(sorted(module._non_persistent_buffers_set))
             key = prefix, identity(module)
             known = self._known.get(key)
             if known is None or not known.holds(module):
                 known = self._known[key] = self._know(module, prefix)
-            found.append(known)
+            found |= known.rows
             for name in known.moving:
-                moving |= self._row(f"{prefix}{name}", module.__dict__[name])
-        # Most modules are large and as they were: putting their rows together takes longer than looking.
-        if found != self._all or moving != self._moving:
-            self._all, self._moving = found, moving
-            self._told = {path: text for known in found for path, text in known.rows.items()} | moving
-        return self._told
+                found |= self._row(f"{prefix}{name}", module.__dict__[name])
+        return found
 
     def _know(self, module: nn.Module, prefix: str) -> _Known:
         of_torch = type(module).__module__.startswith("torch.")
@@ -102,7 +95,7 @@ class Attributes:
         return {path: text}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Known:
     """The attributes of a module: ``fixed`` values and their ``rows``, the types of the ``others``.
 

@@ -140,8 +140,8 @@ class Living:
         state["training"] = "".join("01"[m.training] for _, m in modules)
         wants = (p.requires_grad for _, held, _ in followed.tables for p in held.values() if p is not None)
         state["requires_grad"] = "".join("01"[wanted] for wanted in wants)
-        besides = {"(names of one tensor)": shared(followed.tables)}
-        state["attributes"] = followed.attributes.told(modules, besides)
+        told = followed.attributes.told(modules)
+        state["attributes"] = {**told, "(names of one tensor)": shared(followed.tables)}
         if any(_may_hold_a_module(p) for _, held, _ in followed.tables for p in held.values()):
             # It would live as long as its tensors are held here.
             followed.tables = []
