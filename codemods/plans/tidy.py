@@ -36,13 +36,15 @@ class Tidy:
         if layout.rest not in overlay.made:
             return ()
         now = read_scopes(overlay.source(layout.rest, before.path))
-        marked, kept = "", tuple[KeptImport, ...]()
+        marked = ""
+        kept: tuple[KeptImport, ...] = ()
         needed = functools.cache(lambda: names_needed(tree))
         # A file that compiles does so without imports. What those for type checkers stood under is unneeded
         # once they are gone.
         for _ in range(_ROUNDS):
-            star = partial(getattr, self.site, "star_imported")
-            left = Left(before, now, around, self.seams, self.exported, star, needed)
+            left = Left(
+                before, now, around, self.seams, self.exported, lambda: self.site.star_imported, needed
+            )
             found = left.unneeded(partial(self.site.loading.rehearsed, self.site.home, layout.rest))
             kept = found.kept
             try:

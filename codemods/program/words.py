@@ -18,10 +18,12 @@ def having(*names: str, within: bytes | None = None) -> Callable[[bytes], bool]:
     """
     given = [name.encode() for name in names]
     # A pattern that begins with the letters is found many times faster.
-    forms = [(word, within or rb"%b\b(?<=\b%b)" % (re.escape(word), re.escape(word))) for word in given]
+    whole = {word: rb"%b\b(?<=\b%b)" % (re.escape(word), re.escape(word)) for word in given}
 
     @functools.lru_cache(maxsize=4096)
     def has(data: bytes) -> bool:
-        return any(word in data and re.search(form, data) is not None for word, form in forms)
+        there = [word for word in given if word in data]
+        forms = [within] if there and within is not None else [whole[word] for word in there]
+        return any(re.search(form, data) is not None for form in forms)
 
     return has

@@ -165,15 +165,13 @@ def test_a_part_of_every_step_alone_is_compared_at_every_step(tmp_path: Path, pa
     }
     trace = load_trace(write_trace(tmp_path / "left", reads={("train.py", 7, "main", "item"): 2}))
     process = replace(trace.processes[0], values={})
-    left = replace(trace, processes=(process,))
     first, *rest = process.steps
     first = replace(first, values={site: "0x0p+0"}, kinds={"random state": {"torch": "0" * 32}})
     same = replace(process, steps=(first, *rest))
     other = replace(process, steps=(replace(first, **of_step[part]), *rest))
-    sides = [replace(left, processes=(each,)) for each in (same, other)]
-    assert isinstance(compare_within(sides[0], sides[0], scope((part,))), Identical)
-    found = compare_within(*sides, scope((part,)))
-    assert isinstance(found, Different)
+    left, right = (replace(trace, processes=(each,)) for each in (same, other))
+    assert isinstance(compare_within(left, left, scope((part,))), Identical)
+    assert isinstance(compare_within(left, right, scope((part,))), Different)
 
 
 @pytest.mark.parametrize("part", ["events", "counts", "steps", "rng", "reads"])
