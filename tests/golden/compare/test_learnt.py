@@ -99,9 +99,9 @@ def test_beside_what_is_learnt_a_change_is_a_difference(
     [
         # Weights, a random state, a value that the host reads, another number of lines, another word.
         ("CHANGE", "model.weight.data.fill_(time.time() % 1); optimizer.step()"),
-        ("CHANGE", "torch.rand(time.time_ns() // 1000 % 997)"),
+        ("CHANGE", "mark = Path('mark.txt'); torch.rand(3 + mark.exists()); mark.touch()"),
         ("CHANGE", "print(torch.tensor(time.time() % 9).item())"),
-        ("CHANGE", "[print('x') for _ in range(time.time_ns() // 1000 % 997)]"),
+        ("CHANGE", "mark = Path('mark.txt'); mark.exists() and print('x'); mark.touch()"),
         ("SCORE", "note = ''.join(chr(97 + int(c)) for c in str(time.time_ns()))"),
     ],
 )
