@@ -20,7 +20,11 @@ class Kind:
     beyond = 0
 
     def install(self) -> None:
-        """Begin to listen, before the program's own code runs."""
+        """Begin to listen, before the program's own code runs.
+
+        A function that takes the place of one of torch's is called ``observed_...``, so that what is read
+        to the host under it counts for the program.
+        """
 
     def take(self, unstable: Patterns) -> Titled:
         """Return title and fields, as text, of each thing that is held at the end; no ``unstable`` field."""

@@ -26,7 +26,7 @@ class Observed(Kind):
         begin: Any = GradScaler.__init__
 
         @functools.wraps(begin)
-        def init(scaler: Any, /, *args: Any, **kwargs: Any) -> None:
+        def observed_init(scaler: Any, /, *args: Any, **kwargs: Any) -> None:
             begin(scaler, *args, **kwargs)
             if not scaler.is_enabled():
                 return
@@ -36,7 +36,7 @@ class Observed(Kind):
             else:
                 self._scalers.append(vars(scaler))
 
-        GradScaler.__init__ = init  # type: ignore[method-assign, assignment]
+        GradScaler.__init__ = observed_init  # type: ignore[method-assign, assignment]
 
     def take(self, unstable: Patterns) -> Titled:
         """Yield the fields of each."""

@@ -41,12 +41,12 @@ class Observed(Kind):
 
     def _looking(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def looking(scheduler: Any, /, *args: Any, **kwargs: Any) -> Any:
+        def observed_method(scheduler: Any, /, *args: Any, **kwargs: Any) -> Any:
             found = method(scheduler, *args, **kwargs)
             self._look(scheduler)
             return found
 
-        return looking
+        return observed_method
 
     def _look(self, scheduler: Any) -> None:
         fields = {key: value for key, value in vars(scheduler).items() if key not in _NOT_ITS_OWN}

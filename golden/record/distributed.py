@@ -100,29 +100,29 @@ class Collectives:
         join = distributed_c10d.init_process_group
 
         @functools.wraps(join)
-        def joining(*args: Any, **kwargs: Any) -> Any:
+        def observed_join(*args: Any, **kwargs: Any) -> Any:
             found = join(*args, **kwargs)
             self.joined += 1
             self.ranks = self.ranks or torch.distributed.get_world_size()
             self._on_joined(torch.distributed.get_rank())
             return found
 
-        torch.distributed.init_process_group = joining
-        put(distributed_c10d, "init_process_group", joining)
+        torch.distributed.init_process_group = observed_join
+        put(distributed_c10d, "init_process_group", observed_join)
         make: Any = DeviceMesh.__init__
 
         @functools.wraps(make)
-        def made(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
+        def observed_mesh(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
             make(mesh, *args, **kwargs)
             # A mesh of another kind than those known is only not named.
             with contextlib.suppress(Exception):
                 self._note_place(mesh)
 
-        DeviceMesh.__init__ = made  # type: ignore[method-assign, assignment]
+        DeviceMesh.__init__ = observed_mesh  # type: ignore[method-assign, assignment]
 
     def _listening(self, name: str, original: Any, given: str, filled: str) -> Any:
         @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def observed_call(*args: Any, **kwargs: Any) -> Any:
             if getattr(self._inside, "call", False) or not torch.distributed.is_initialized():
                 return original(*args, **kwargs)
             try:
@@ -149,7 +149,7 @@ class Collectives:
                 row[3] = _digest(asked.get(filled))
             return found
 
-        return call
+        return observed_call
 
     def _note(self, text: str, point: int, before: str) -> Row:
         with self._lock:

@@ -48,12 +48,12 @@ class OwnGenerators:
         begin: Any = random.Random.__init__
 
         @functools.wraps(begin)
-        def init(generator: Any, /, *args: Any, **kwargs: Any) -> None:
+        def observed_init(generator: Any, /, *args: Any, **kwargs: Any) -> None:
             begin(generator, *args, **kwargs)
             if not isinstance(generator, random.SystemRandom):
                 self._note_seeded("python", generator, bool(args or kwargs))
 
-        random.Random.__init__ = init  # type: ignore[method-assign, assignment]
+        random.Random.__init__ = observed_init  # type: ignore[method-assign, assignment]
         self._find_numpy()
 
     def _find_numpy(self) -> None:
@@ -65,7 +65,7 @@ class OwnGenerators:
         default: Any = numpy.default_rng
 
         @functools.wraps(default)
-        def default_rng(*args: Any, **kwargs: Any) -> Any:
+        def observed_default(*args: Any, **kwargs: Any) -> Any:
             found = default(*args, **kwargs)
             given = next(iter((*args, *kwargs.values())), None)
             # A generator that is handed in comes out again, and is known.
@@ -73,7 +73,7 @@ class OwnGenerators:
                 made(found, _is_seeded(args, kwargs))
             return found
 
-        put(numpy, "default_rng", default_rng)
+        put(numpy, "default_rng", observed_default)
         for name in ("Generator", "RandomState"):
             setattr(numpy, name, _listening(getattr(numpy, name), made, "numpy.random"))
 

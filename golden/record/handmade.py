@@ -35,13 +35,13 @@ class Handmade:
         made: Any = Optimizer.__init__
 
         @functools.wraps(made)
-        def init(*args: Any, **kwargs: Any) -> None:
+        def observed_init(*args: Any, **kwargs: Any) -> None:
             self._ended = True
             made(*args, **kwargs)
 
-        Optimizer.__init__ = init  # type: ignore[method-assign]
+        Optimizer.__init__ = observed_init  # type: ignore[method-assign]
 
-    def backward(self, backward: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    def observed_backward(self, backward: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> Any:
         """Run a backward pass; without an optimizer, take it for a step of the leaves of its graph."""
         if self._ended:
             return backward(tensors, *args, **kwargs)

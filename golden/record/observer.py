@@ -120,11 +120,11 @@ class Observer:
         backward = torch.autograd.backward
 
         @functools.wraps(backward)
-        def observed(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        def observed_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             self._on_backward(tensors)
-            return self._handmade.backward(backward, tensors, *args, **kwargs)
+            return self._handmade.observed_backward(backward, tensors, *args, **kwargs)
 
-        torch.autograd.backward = observed
+        torch.autograd.backward = observed_backward
         self._handmade.install()
         self._occasions = Occasions(Path(self._spec["outputs"]), self._on_occasion)
         self._occasions.install()

@@ -43,20 +43,20 @@ class Occasions:
         save, iterate = torch.save, DataLoader.__iter__
 
         @functools.wraps(save)
-        def observed(*args: Any, **kwargs: Any) -> Any:
+        def observed_save(*args: Any, **kwargs: Any) -> Any:
             self._on("torch.save")
             # Most are written without Python.
             writes.note(args[1] if len(args) > 1 else kwargs.get("f"))
             return save(*args, **kwargs)
 
         @functools.wraps(iterate)
-        def iterated(loader: Any) -> Any:
+        def observed_iter(loader: Any) -> Any:
             self.loader_processes = max(self.loader_processes, loader.num_workers)
             self._on("loader")
             return iterate(loader)
 
-        put(torch, "save", observed)
-        DataLoader.__iter__ = iterated  # type: ignore[method-assign]
+        put(torch, "save", observed_save)
+        DataLoader.__iter__ = observed_iter  # type: ignore[method-assign]
 
     def _on_write(self, path: str) -> None:
         full = os.path.abspath(path)  # noqa: PTH100 - quicker, and every file that is written comes here

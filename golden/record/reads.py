@@ -168,7 +168,7 @@ class ReadCounter:
         kind = self._kinds.get(identity(code))
         if kind is None:
             self._codes[identity(code)] = code
-            kind = self._kinds[identity(code)] = _kind_of(code.co_filename)
+            kind = self._kinds[identity(code)] = _kind_of(code)
         return kind
 
     def take(self) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def place_of(frame: FrameType | None) -> str:
     here = Path.cwd()
     while frame is not None:
         code = frame.f_code
-        if _kind_of(code.co_filename) == _PROGRAM:
+        if _kind_of(code) == _PROGRAM:
             return f"{_shown(Path(code.co_filename), here)}:{frame.f_lineno} {code.co_qualname}"
         frame = frame.f_back
     return ""
@@ -254,12 +254,14 @@ def place_in_tree(frame: FrameType) -> str:
 
 def is_program(frame: FrameType) -> bool:
     """Tell whether a frame is the program's own, or of a package that trains for it."""
-    return _kind_of(frame.f_code.co_filename) == _PROGRAM
+    return _kind_of(frame.f_code) == _PROGRAM
 
 
-def _kind_of(file: str) -> int:
+def _kind_of(code: CodeType) -> int:
+    file = code.co_filename
     if file.startswith(_OWN):
-        return _OBSERVER
+        # Functions that stand for one that the program or torch calls, and call it.
+        return _LIBRARY if code.co_name.startswith("observed_") else _OBSERVER
     installed = any(name in file for name in _INSTALLED)
     if file.startswith((_TORCH, "<frozen")) or (file.startswith(_STANDARD) and not installed):
         return _LIBRARY

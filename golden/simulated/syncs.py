@@ -19,7 +19,7 @@ Place = tuple[int, int]
 NOWHERE: Place = (0, 0)
 _HOME = Path(__file__).resolve().parent
 _OWN = str(_HOME) + os.sep
-_OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("record", "trace", "reach"))
+_OBSERVER = tuple(str(_HOME.parent / name) + os.sep for name in ("kinds", "record", "trace", "reach"))
 _TORCH = str(Path(torch.__file__).resolve().parent) + os.sep
 _DEFAULT = f"{_TORCH}utils{os.sep}_device.py"
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
@@ -35,14 +35,14 @@ def _kind(code: CodeType) -> int:
     if kind is None:
         # Holding the code objects keeps their addresses from being given to others.
         _codes[id(code)] = code
-        kind = _kinds[id(code)] = _kind_of(code.co_filename)
+        kind = _kinds[id(code)] = _kind_of(code.co_filename, code.co_name)
     return kind
 
 
-def _kind_of(file: str) -> int:
+def _kind_of(file: str, name: str) -> int:
     if file.startswith(_OBSERVER):
-        # The observer's reading methods stand between the program and torch's.
-        return _LIBRARY if file.endswith("reads.py") else _TOOLS
+        # The observer's reading methods, and others, stand between the program and torch's.
+        return _LIBRARY if file.endswith("reads.py") or name.startswith("observed_") else _TOOLS
     if file.startswith(_OWN):
         return _LIBRARY
     if file.startswith(_TORCH):

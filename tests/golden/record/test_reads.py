@@ -117,3 +117,24 @@ def test_reads_against_a_golden(project: Project, goldens: Path) -> None:
     assert result.code == 1
     assert "host reads before step 0 of env 2, Sequential (step 2 overall): 1 -> 2" in result.out
     assert "<module> (2) item: 0 -> 1" in result.out
+
+
+def test_reads_that_torch_makes_for_the_program_are_its_own(project: Project) -> None:
+    """Also where the observer stands between the two."""
+    project.script(
+        "import torch\n"
+        "net = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)\n"
+        "for x in torch.utils.data.DataLoader(torch.ones(1, 2)):\n"
+        "    loss = net(x).sum()\n"
+        "    loss.backward()\n"
+        "    optimizer.step()\n"
+        "    plateau.step(loss)\n"
+    )
+    project.run_file('command = ["python", "train.py"]\nbudget = 5\n')
+    (process,) = load_trace(project.record("out")).processes
+    counts = Counter(process.reads)
+    counts.update(process.steps[0].reads or {})
+    found = {(site.line, site.read): count for site, count in counts.items()}
+    assert found == {(5, "item"): 1, (9, "float"): 1}
