@@ -176,7 +176,7 @@ def test_torchrun_starts_a_run_again_and_it_goes_on(through: Path, tmp_path: Pat
 
 def test_a_process_that_hangs_is_named_when_time_is_up(tmp_path: Path) -> None:
     strike = Strike(1, "observe", tmp_path, signal.SIGSTOP)
-    started = start([*TINY, "--rank-timeout", "3"], SIZE, tmp_path / "errors", strike)
+    started = start([*TINY, "--rank-timeout", "10"], SIZE, tmp_path / "errors", strike)
     for rank in (0, 2):
         started.processes[rank].join(SECONDS)
     started.processes[1].kill()

@@ -11,9 +11,11 @@ import torch._dynamo  # what makes a rank slow to start
 
 ranks, program = int(sys.argv[1]), sys.argv[2]
 sys.argv[:] = sys.argv[2:]
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
+free = socket.socket()
+# While it is open no other process is given its port; rank 0 may listen there.
+free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+free.bind(("127.0.0.1", 0))
+port = free.getsockname()[1]
 os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
 children = []
 for rank in range(ranks):
