@@ -27,6 +27,7 @@ from codemods.equal.code import (
 from codemods.equal.instructions import Steps
 from codemods.program.helpers import own_nodes
 from codemods.program.imports import bound_name, imports_of
+from codemods.program.nodes import first_line
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree
 from codemods.program.source import Source, nested_code, statements_in
 
@@ -70,6 +71,25 @@ def prove_loop(old: ScopeTree, claim: Method, rest: Source, target: Source, pack
         NotProven: if anything can't be shown.
     """
     _Proof(old, claim, package).check(rest, target)
+
+
+def prove_none_first(old: ScopeTree, new: Source, place: Place, names: Mapping[str, int]) -> None:
+    """Check that a text is another in which variables of the function at a place are None before its
+    statements of some numbers, and that nothing before those binds them.
+
+    Raises:
+        NotProven: if it is anything else.
+    """
+    node = next(n for n in old.by_node if isinstance(n, FUNCTIONS) and place_of(n) == place)
+    made = copied(old.source.tree)
+    body = next(n for n in statements_in(made) if isinstance(n, FUNCTIONS) and place_of(n) == place).body
+    for name, number in sorted(names.items(), key=lambda item: item[1], reverse=True):
+        start = first_line(node.body[number])
+        if any(binder.line < start for binder in old.binders[old.by_node[node], name]):
+            raise NotProven(f"{name} is bound before it is None")
+        body.insert(number, ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)))
+    if not alike(made, new.tree):
+        raise NotProven("the function differs in more than variables that are None first")
 
 
 class _Proof:

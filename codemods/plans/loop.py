@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codemods.equal.code import NotProven, reread
-from codemods.equal.loop import prove_loop
+from codemods.equal.code import NotProven, place_of, reread
+from codemods.equal.loop import prove_loop, prove_none_first
 from codemods.plans.met import loaded_alike
 from codemods.plans.model import Loop
 from codemods.plans.request import Request, annotations_of, refusal_of
-from codemods.plans.site import Site
+from codemods.plans.site import Site, line_before
 from codemods.plans.targets import Target, target_at
 from codemods.program import nodes
 from codemods.program.annotations import annotation_names, quoted_in, stated_by
@@ -22,8 +22,9 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.loops import LoopError, Parts, loop_statement
 from codemods.program.source import Source
-from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of, groups_of
+from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of, groups_of, may_be_none
 from codemods.rewrites.loop.transform import Loop as Taken
+from codemods.rewrites.loop.transform import bound_first, with_none_first
 from codemods.rewrites.refusals import Accepted, Refusal, first
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
@@ -74,6 +75,13 @@ def compose_loop(
         parts = Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
     except LoopError as error:
         raise TargetError(str(error)) from None
+    if names := bound_first(parts, may_be_none(parts, request.accepted)):
+        bound = reread(with_none_first(parts, names), source.path, source)
+        prove_none_first(analysis.tree, bound, place_of(node), names)
+        there = line_before(source, bound)
+        done = compose_loop(bound, target, function, loop, request, lambda number: line(there(number)))
+        refusal = done.refusal and done.refusal.with_lines(there)
+        return replace(done, line=there(done.line), refusal=refusal)
     refusal = first(loaded_alike(site, target, parts.loop), request.accepted, node.name)
     if refusal is not None:
         return LoopMade(parts.loop.lineno, refusal, (), {})

@@ -177,6 +177,10 @@ class LoopFlow:
         """Tell whether the variable is surely bound where the tail, of which there is some, begins."""
         return self._flow.bound_at(self.parts.tail[0], name)
 
+    def unbinds(self, name: str) -> bool:
+        """Tell whether a statement of the function unbinds the variable."""
+        return self._flow.unbinds(name)
+
     def read_in_loop(self, name: str) -> bool:
         """Tell whether the value that a variable has before the loop may be read, in the loop or after it."""
         anyhow = self._anyhow(name, "loop") or self._anyhow(name, "tail")

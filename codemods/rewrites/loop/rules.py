@@ -199,22 +199,31 @@ def _cells(parts: Parts) -> Refusals:
 
 def _bindings(parts: Parts) -> Refusals:
     """Refuse variables that may be unbound when the loop begins, if handed in, or ends, if handed back."""
-    for line, what in _unbound(parts):
+    for names, line, what in _unbound(parts):
+        # One that a statement unbinds is unbound again, whatever it is first.
+        code = "maybe-unbound" if any(map(parts.flow.unbinds, names)) else "unbound-reads"
         way_out = "bind the variable before the loop, on every path, or end its branches with one that raises"
-        yield refuse("maybe-unbound", line, what, way_out)
+        yield refuse(code, line, what, way_out)
 
 
-def _unbound(parts: Parts) -> Iterator[tuple[int, str]]:
+def may_be_none(parts: Parts, accepted: Accepted) -> list[str]:
+    """List the variables that may be unbound when they travel, if it is accepted that they are None first."""
+    if first(_bindings(parts), accepted, parts.node.name) is not None:
+        return []
+    return list(dict.fromkeys(name for names, *_ in _unbound(parts) for name in names))
+
+
+def _unbound(parts: Parts) -> Iterator[tuple[list[str], int, str]]:
     """Variables that may be unbound when they travel."""
     flow = parts.flow
     if unbound := [name for name in parts.names if _may_lack(parts, flow, name)]:
-        yield parts.loop.lineno, f"{', '.join(unbound)} may be unbound where the loop begins"
+        yield unbound, parts.loop.lineno, f"{', '.join(unbound)} may be unbound where the loop begins"
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
         if bound and flow.read_in_tail(name) and not flow.bound_after(name):
-            yield bound[0].line, f"{name} may be unbound where the loop ends"
+            yield [name], bound[0].line, f"{name} may be unbound where the loop ends"
         if bound and not before and (early := parts.uses(name, "setup")):
-            yield early[0].node.lineno, f"{name} is read here, before the loop binds it"
+            yield [name], early[0].node.lineno, f"{name} is read here, before the loop binds it"
 
 
 def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from codemods.program.loops import Parts
+from codemods.program.nodes import first_line
 from codemods.program.source import split_lines
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
 from codemods.rewrites.text.imports import ImportSection, imports_among
-from codemods.rewrites.text.layout import comments_inside, indentation, reindented
+from codemods.rewrites.text.layout import comments_above, comments_inside, indentation, reindented
 
 _DEPTH = " " * 8
+
+
+def bound_first(parts: Parts, names: Iterable[str]) -> dict[str, int]:
+    """Number for each of some variables the statement that may bind it first, the loop at the latest."""
+    binders = parts.analysis.tree.binders
+    lines = {name: min(binder.line for binder in binders[parts.scope, name]) for name in names}
+    ends = [statement.end_lineno or 0 for statement in (*parts.setup, parts.loop)]
+    return {
+        name: next((at for at, end in enumerate(ends) if end >= line), len(parts.setup))
+        for name, line in lines.items()
+    }
+
+
+def with_none_first(parts: Parts, names: Mapping[str, int]) -> str:
+    """Write the text in which variables are None before the statements of some numbers of the function."""
+    source = parts.analysis.source
+    lines = list(source.lines)
+    for name, number in sorted(names.items(), key=lambda item: item[1], reverse=True):
+        statement = parts.node.body[number]
+        at = first_line(statement) - 1 - comments_above(source, statement)
+        lines.insert(at, f"{indentation(source, statement.lineno)}{name} = None{source.newline}")
+    return "".join(lines)
 
 
 class Loop:

@@ -61,7 +61,7 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _uncalled_until_bound(lifting, root, need[0])):
             what = f"the global {need[0]} may be unbound where it is passed"
-            yield refuse("maybe-unbound", helper.node, what)
+            yield refuse("unbound-reads", helper.node, what)
         if late and need[0] in lifting.seams:
             what = f"{need[0]} is read after {helper.name} has returned"
             way_out = "read the seam in the outer function and let the helper capture the result"

@@ -7,6 +7,7 @@ import importlib
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,11 +44,11 @@ def no_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
 
-def behaviour(folder: Path, sizes: range = range(6)) -> list[object]:
+def behaviour(folder: Path, sizes: range = range(6)) -> list[Any]:
     """What the program prints, returns and raises, for several arguments."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
-    seen: list[object] = []
+    seen: list[Any] = []
     try:
         for size in sizes:
             out = io.StringIO()
@@ -85,6 +86,24 @@ def test_the_program_is_refused(name: str, tmp_path: Path, extract: Command) -> 
     assert (ran.code, ran.json["helpers"][-1]["code"]) == (1, code), ran.err + ran.out
     assert (tmp_path / "program.py").read_text() == program
     assert not (tmp_path / "looped.py").exists()
+
+
+@pytest.mark.parametrize("name", [name for name, (code, _) in REFUSED.items() if code == "unbound-reads"])
+def test_what_may_be_unbound_is_none_first_where_that_is_accepted(
+    name: str, tmp_path: Path, extract: Command
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        write(
+            folder, REFUSED[name][1], PLAN + '[[accept]]\ncode = "unbound-reads"\nreason = "none is read"\n'
+        )
+    ran = carry_out(new, extract)
+    assert ran.code == 0, ran.err + ran.out
+    (accepted,) = ran.json["accepted"]
+    assert (accepted["code"], len(accepted["overruled"])) == ("unbound-reads", 1)
+    for before, after in zip(behaviour(old), behaviour(new), strict=True):
+        assert after == before or before[1][0] == "UnboundLocalError"
 
 
 RULES = all_rules()
