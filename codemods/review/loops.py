@@ -34,7 +34,7 @@ _OPTIONS = frozenset(["frozen", "slots", "kw_only", "eq", "repr"])
 class _Run:
     """A statement of the head that makes an object of a class and runs its loop."""
 
-    index: int
+    above: tuple[ast.stmt, ...]
     call: ast.Call
     target: Unit
     method: Unit
@@ -96,7 +96,8 @@ class Loops:
                     file = self._head.changed[target.path]
                     method = file.units.get(f"{target.qualname}.{value.func.attr}")
                     if method is not None:
-                        yield _Run(index, value.func.value, target, method, returned, returns)
+                        above = tuple(definition.body[:index])
+                        yield _Run(above, value.func.value, target, method, returned, returns)
 
     def _take(self, base: Unit, head: Unit, run: _Run) -> None:
         holders: dict[str, Unit] = {}
@@ -229,10 +230,11 @@ class Loops:
         if len(places) != 1:
             raise _Other(f"its loop is not one of {base.qualname} alone")
         [place] = places
-        analysis, scope = self._as_text(base, definition)
+        first = _none_first(definition, run)
+        analysis, scope = self._as_text(base, _with_body(definition, [*first, *definition.body]))
         node = scope.node
         assert isinstance(node, Function)
-        parts = Parts(analysis, scope, node, node.body[place])
+        parts = Parts(analysis, scope, node, node.body[place + len(first)])
         module = {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
         seams = (fetched | given.keys()) & module
         decision = decide_loop(parts, seams, frozenset(), in_package=body.imported is not None)
@@ -310,7 +312,7 @@ class Loops:
         assert isinstance(after, Function)
         assert isinstance(plain, Function)
         assert isinstance(shown, Function)
-        call = after.body[run.index]
+        call = after.body[len(run.above)]
         own = shown.body[place + (ast.get_docstring(shown, clean=False) is not None)]
         made = _with_body(plain, [*plain.body[:place], rewritten(call, named), *plain.body[place + 1 :]])
         text = _with_body(shown, [call if statement is own else statement for statement in shown.body])
@@ -366,6 +368,19 @@ def _body(method: Unit) -> _Body:
     if not rest or len(rest) > 2 or (len(rest) == 2 and not _is_return(rest[1])):
         raise _Other(f"{method.qualname} does more than its loop")
     return _Body(imported, unpacked, tuple(definition.body[:at]), rest[0], tuple(rest[1:]), names[0])
+
+
+def _none_first(definition: Definition, run: _Run) -> list[ast.stmt]:
+    """List statements ``x = None`` above the call that the base does not have: all else is as if it had."""
+    had = [ast.dump(statement) for statement in definition.body]
+    return [s for s in run.above if _is_none(s) and ast.dump(s) not in had]
+
+
+def _is_none(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assign([ast.Name()], ast.Constant(None)):
+            return True
+    return False
 
 
 def _may_change(side: Side, path: str, name: str) -> bool:

@@ -268,6 +268,18 @@ def test_another_loop_is_left_to_read(case: str, compare: Callable[[Files, Files
     assert reviewed.status == 1, reviewed.document
 
 
+def test_what_is_none_before_a_loop_is_all_that_is_left(compare: Callable[[Files, Files], Reviewed]) -> None:
+    setup = "    best = steps = 0\n"
+    guarded = f"    if rounds:\n    {setup}"
+    first = "    best = None\n    steps = None\n"
+    base, head = LOOP.replace(setup, guarded), CALLER.replace(setup, first + guarded)
+    reviewed = compare({"a.py": base}, {"a.py": head, "trainer.py": TRAINER})
+    assert reviewed.classes()["Trainer.run"] == "lifted"
+    assert reviewed.document["left"] == {"before": 0, "after": 2}
+    without = compare({"a.py": base}, {"a.py": CALLER.replace(setup, guarded), "trainer.py": TRAINER})
+    assert without.classes()["Trainer.run"] == "new"
+
+
 @pytest.mark.parametrize("case", WRONG_IMPORTS)
 def test_another_import_of_a_loop_is_left_to_read(
     case: str, compare: Callable[[Files, Files], Reviewed]
