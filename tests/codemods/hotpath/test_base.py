@@ -30,121 +30,13 @@ def test_one_item_in_a_called_function_fails(repository: Project, capsys: Captur
     assert out.rstrip().endswith("1 accepted by main")
 
 
-def test_one_more_of_the_same_text_fails(repository: Project, capsys: Capture) -> None:
-    text = (repository.root / "train.py").read_text()
-    (repository.root / "train.py").write_text(f"{text}        total = losses[env_idx].item()\n")
-    assert repository.run("--base", "main", "--quiet") == 1
-    assert capsys.readouterr().out.count("\n") == 1
-
-
-def test_one_more_call_of_a_function_that_stalls_fails(repository: Project) -> None:
-    repository.write(
-        train="""
-        def step(loss):
-            return loss.item()
-
-
-        def train(envs, losses):
-            for env in envs:
-                step(losses[env.index])
-        """
-    )
-    repository.commit()
-    assert repository.run("--base", "main") == 0
-    text = (repository.root / "train.py").read_text()
-    (repository.root / "train.py").write_text(f"{text}        step(losses[0])\n")
-    assert repository.run("--base", "main") == 1
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        pytest.param(
-            {
-                "train": """
-                from loops import train
-
-
-                def main(env_states, losses):
-                    train(env_states, losses)
-                """,
-                "loops": """
-                # A remark that moves every line.
-                import torch
-
-                from steps import step
-
-
-                def train(env_states, losses: torch.Tensor):
-                    for env_idx, env_state in enumerate(env_states):
-                        step(env_state, losses[env_idx])
-                        print(losses[env_idx].item())
-                """,
-                "steps": """
-                import torch
-
-
-                def step(env_state, loss: torch.Tensor):
-                    env_state.losses.append(loss.detach())
-                """,
-            },
-            id="to other modules",
-        ),
-        pytest.param(
-            {
-                "train": """
-                import torch
-
-
-                class Trainer:
-                    def __init__(self, env_states, losses: torch.Tensor):
-                        self.env_states = env_states
-                        self.losses = losses
-
-                    def run(self):
-                        for env_idx, env_state in enumerate(self.env_states):
-                            env_state.losses.append(self.losses[env_idx].detach())
-                            print(
-                                self.losses[
-                                    env_idx
-                                ].item()
-                            )
-                """
-            },
-            id="to a method, with fields for variables",
-        ),
-        pytest.param(
-            {
-                "train": """
-                import torch
-
-
-                def show(losses: torch.Tensor, env_idx):
-                    print(losses[env_idx].item())
-
-
-                def train(env_states, losses: torch.Tensor):
-                    for env_idx, env_state in enumerate(env_states):
-                        env_state.losses.append(losses[env_idx].detach())
-                        show(losses, env_idx)
-                """
-            },
-            id="into a function that the loop calls",
-        ),
-    ],
-)
-def test_moved_code_passes(repository: Project, files: dict[str, str]) -> None:
-    (repository.root / "train.py").unlink()
-    repository.write(**files)
-    assert repository.run("--base", "main") == 0
-
-
 def test_a_move_with_one_more_fails(repository: Project, capsys: Capture) -> None:
     text = (repository.root / "train.py").read_text()
     (repository.root / "train.py").rename(repository.root / "trainer.py")
     (repository.root / "trainer.py").write_text(f"{text}        env_state.stream.synchronize()\n")
     assert repository.run("--base", "main", "--quiet") == 1
-    assert "trainer.py:12:9: HP011" in capsys.readouterr().out
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("trainer.py:12:9: HP011 ")
 
 
 def test_files_of_the_commit_below_the_paths_only(repository: Project) -> None:
