@@ -1,12 +1,13 @@
 """Runs the trainer on tiny settings and collects its events."""
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+from esper.leyline.telemetry import TelemetryEvent
 from esper.nissa import TelemetryHub, event_record
 from esper.runtime import get_task_spec
 from esper.simic.training import vectorized
@@ -15,19 +16,6 @@ from tests.esper.records import stable
 
 Events = list[dict[str, Any]]
 Run = Callable[..., tuple[Events, Any]]
-
-
-class Collected:
-    """An output that keeps events, without what cannot repeat."""
-
-    def __init__(self) -> None:
-        self.events: Events = []
-
-    def emit(self, event: Any) -> None:
-        self.events.append(stable(event_record(event)))
-
-    def close(self) -> None:
-        """Nothing to close."""
 
 
 @pytest.fixture
@@ -45,8 +33,14 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def run(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Trains with some settings changed; gives the events and the result."""
+def emitted() -> list[TelemetryEvent]:
+    """What the last run emitted, with what cannot repeat."""
+    return []
+
+
+@pytest.fixture
+def run(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch, emitted: list[TelemetryEvent]) -> Run:
+    """Trains with some settings changed; gives the events, without what cannot repeat, and the result."""
 
     def train(**settings: Any) -> tuple[Events, Any]:
         tiny = {
@@ -58,11 +52,12 @@ def run(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Run:
             "val_images": 48,
         }
         config = TrainingConfig(**(tiny | settings))
-        hub, collected = TelemetryHub(), Collected()
+        hub = TelemetryHub()
         monkeypatch.setattr(trainer, "get_hub", lambda: hub)
-        with hub.attached(collected):
+        emitted.clear()
+        with hub.attached(SimpleNamespace(emit=emitted.append, close=lambda: None)):
             result = trainer.train_ppo_vectorized(config, get_task_spec(config.task))
-        return collected.events, result
+        return [stable(event_record(event)) for event in emitted], result
 
     return train
 

@@ -29,21 +29,30 @@ class PressesCtrlC:
         """Nothing to close."""
 
 
+@pytest.fixture(scope="module")
+def through(tmp_path_factory: pytest.TempPathFactory, cache_home: Path) -> Path:
+    """The folder of a run that nothing happened to."""
+    folder = tmp_path_factory.mktemp("through")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache_home))
+        argv = [*TINY, "--telemetry-dir", str(folder), "--save", str(folder / "p.pt")]
+        assert main(argv, train=train_ppo_vectorized) == 0
+    return folder
+
+
 @pytest.mark.parametrize(
     ("event_type", "count", "rounds"),
     [("LAST_ACTION", 2, 0), ("PPO_UPDATE_COMPLETED", 2, 1), ("LAST_ACTION", 16, 2)],
 )
 def test_an_interrupted_run_goes_on_bit_for_bit(
-    tmp_path: Path, event_type: str, count: int, rounds: int, capsys: pytest.CaptureFixture[str]
+    through: Path,
+    tmp_path: Path,
+    event_type: str,
+    count: int,
+    rounds: int,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    through, part = tmp_path / "through", tmp_path / "p.pt"
-    assert (
-        main(
-            [*TINY, "--telemetry-dir", str(through), "--save", str(tmp_path / "t.pt")],
-            train=train_ppo_vectorized,
-        )
-        == 0
-    )
+    part = tmp_path / "p.pt"
     with get_hub().attached(PressesCtrlC(event_type, count)):
         assert main([*TINY, "--save", str(part)], train=train_ppo_vectorized) == 130
     assert capsys.readouterr().err == f"interrupted; --resume {part} goes on from the last finished round\n"
@@ -52,7 +61,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     assert main(resumed, train=train_ppo_vectorized) == 0
     rest, whole = ([e for e in events(f) if e["round"] is not None] for f in (tmp_path / "rest", through))
     assert rest == [event for event in whole if event["round"] >= rounds]
-    assert same(checkpoint(part), checkpoint(tmp_path / "t.pt"))
+    assert same(checkpoint(part), checkpoint(through / "p.pt"))
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,41 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from esper.leyline.telemetry import TelemetryEvent
-from esper.nissa import TelemetryHub, event_record, parse_event
-from esper.runtime import get_task_spec
-from esper.simic.training.config import TrainingConfig
+from esper.nissa import event_record, parse_event
 
 from ..conftest import Events, Run, of_type
-
-SMALL = {
-    "task": "cifar_minimal",
-    "rounds": 1,
-    "envs": 2,
-    "episode_length": 12,
-    "train_images": 96,
-    "val_images": 48,
-}
-
-
-class Kept:
-    """An output that keeps events as they are."""
-
-    def __init__(self) -> None:
-        self.events: list[TelemetryEvent] = []
-
-    def emit(self, event: TelemetryEvent) -> None:
-        self.events.append(event)
-
-    def close(self) -> None:
-        pass
-
-
-def train(trainer: ModuleType, monkeypatch: pytest.MonkeyPatch, *outputs: Any, **settings: Any) -> None:
-    hub = TelemetryHub()
-    monkeypatch.setattr(trainer, "get_hub", lambda: hub)
-    config = TrainingConfig(**(SMALL | settings))
-    with hub.attached(*outputs):
-        trainer.train_ppo_vectorized(config, get_task_spec(config.task))
 
 
 def test_counts_of_the_smallest_run_are_these(run: Run, snapshot: SnapshotAssertion) -> None:
@@ -60,13 +28,12 @@ def test_counts_of_the_smallest_run_are_these(run: Run, snapshot: SnapshotAssert
 
 
 def test_real_events_of_every_level_read_back_into_their_types(
-    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
+    run: Run, emitted: list[TelemetryEvent]
 ) -> None:
-    kept = Kept()
-    train(trainer, monkeypatch, kept, telemetry_level="debug", envs=3)
-    for event in kept.events:
+    run(telemetry_level="debug", envs=3, episode_length=12)
+    for event in emitted:
         assert parse_event(json.loads(json.dumps(event_record(event)))) == event
-    assert len({event.event_type for event in kept.events}) >= 18
+    assert len({event.event_type for event in emitted}) >= 18
 
 
 def test_gradients_cost_nothing_where_nobody_asked_for_them(
@@ -153,12 +120,9 @@ def test_credits_of_scaffolds_are_the_part_of_the_reward(events: Events) -> None
         assert paid == pytest.approx(credited[event["env"], event["epoch"]])
 
 
-def test_a_round_s_time_is_at_least_that_of_its_phases(
-    trainer: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = Kept()
-    train(trainer, monkeypatch, kept, episode_length=2)
-    [event] = [event for event in kept.events if event.event_type == "THROUGHPUT"]
+def test_a_round_s_time_is_at_least_that_of_its_phases(run: Run, emitted: list[TelemetryEvent]) -> None:
+    run(envs=2, episode_length=2)
+    [event] = [event for event in emitted if event.event_type == "THROUGHPUT"]
     assert list(event.data.phase_s) == ["train", "validate", "decide", "act", "update"]
     assert 0.0 < sum(event.data.phase_s.values()) <= event.data.duration_s
     assert event.data.images == 2 * 2 * (96 + 48)
