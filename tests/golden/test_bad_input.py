@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from golden.trace.trace import FORMAT, load_trace
-from tests.golden.project import PLAIN_RUN, RUN, Project, Result
+from tests.golden.project import PLAIN, PLAIN_RUN, RUN, TRAIN, Project, Result
 
 
 def refused(project: Project, code: int, *argv: str | Path) -> str:
@@ -62,24 +62,47 @@ def test_run_file_mistakes(project: Project, text: str, expected: str) -> None:
     assert expected in record(project, 2)
 
 
-def test_missing_script(project: Project) -> None:
-    (project.root / "train.py").unlink()
-    assert "no script train.py in " in record(project, 2)
+def plain(code: str) -> str:
+    return PLAIN.replace("# AFTER EVENT", code)
 
 
-def test_missing_folder(project: Project) -> None:
-    project.run_file("folder = 'app'\n" + RUN)
-    assert "no folder app in " in record(project, 2)
+# A file size limit stands for a full disk: the observer's own record no longer fits.
+LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+NO_STEPS = 'command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n'
+FAILS = [
+    (2, TRAIN, RUN.replace("train.py", "none.py"), "no script none.py in "),
+    (2, TRAIN, "folder = 'app'\n" + RUN, "no folder app in "),
+    (2, TRAIN, RUN.replace('"train.py"', '"-m", "no_such_module"'), "No module named no_such_module"),
+    (2, TRAIN, RUN.replace('"python"', '"no-such-program"'), "can't start no-such-program"),
+    (
+        3,
+        plain("time.sleep(60)"),
+        "timeout = 1\n" + PLAIN_RUN,
+        "not done after 1 s, stopped before the first ",
+    ),
+    (3, LIMIT + TRAIN, RUN, "OSError: [Errno 27] File too large"),
+    (
+        3,
+        plain("os.kill(os.getpid(), signal.SIGKILL)"),
+        PLAIN_RUN,
+        "killed by SIGKILL before the first optimi",
+    ),
+    (3, TRAIN.replace("# AFTER STEP", "import os; os._exit(0)"), RUN, "ended without closing its record"),
+    (3, plain("log.write('{\"type\": ')"), PLAIN_RUN, "events.jsonl line 2: not a JSON object: "),
+    (4, "import sys; open(sys.argv[1] + '/events.jsonl', 'w')", RUN, "wrote no event"),
+    (4, PLAIN, PLAIN_RUN.replace("events.jsonl", "*.log"), "wrote no file that matches *.log"),
+    (4, PLAIN, PLAIN_RUN.replace("false", "true"), "no optimizer step was seen"),
+    (4, "", NO_STEPS, "neither events nor optimizer steps"),
+]
 
 
-def test_missing_module(project: Project) -> None:
-    project.run_file(RUN.replace('"train.py"', '"-m", "no_such_module"'))
-    assert "No module named no_such_module" in record(project, 2)
-
-
-def test_command_that_is_not_there(project: Project) -> None:
-    project.run_file(RUN.replace('"python"', '"no-such-program"'))
-    assert "can't start no-such-program" in record(project, 2)
+@pytest.mark.parametrize(("code", "script", "run", "said"), FAILS, ids=[said for *_, said in FAILS])
+def test_what_can_not_be_recorded_is_said(
+    project: Project, code: int, script: str, run: str, said: str
+) -> None:
+    project.script(script)
+    project.run_file(run)
+    assert said in record(project, code)
 
 
 def test_crash_names_the_step_and_the_last_line(project: Project) -> None:
@@ -138,11 +161,6 @@ def test_a_rank_that_ends_without_a_traceback_is_named(project: Project, ending:
     assert re.search(rf"exit status 1 before .*: {said}$", record(project, 3).strip())
 
 
-def test_timeout(project: Project) -> None:
-    project.plain("time.sleep(60)", "timeout = 1\n" + PLAIN_RUN)
-    assert "not done after 1 s, stopped before the first optimizer step;" in record(project, 3)
-
-
 def test_timeout_ends_what_the_run_started(project: Project) -> None:
     pid = project.root / "pid"
     start = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)"
@@ -155,28 +173,6 @@ def test_timeout_ends_what_the_run_started(project: Project) -> None:
             return
         time.sleep(0.1)
     pytest.fail("the process outlived its run")
-
-
-def test_disk_full(project: Project) -> None:
-    """A file size limit stands for the disk: the observer's own record no longer fits."""
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
-    project.script(limit + "\n" + (project.root / "train.py").read_text())
-    assert "OSError: [Errno 27] File too large" in record(project, 3)
-
-
-def test_killed(project: Project) -> None:
-    project.plain("os.kill(os.getpid(), signal.SIGKILL)")
-    assert "killed by SIGKILL before the first optimizer step" in record(project, 3)
-
-
-def test_left_without_closing(project: Project) -> None:
-    project.edit("AFTER STEP", "import os; os._exit(0)")
-    assert "ended without closing its record" in record(project, 3)
-
-
-def test_half_an_event(project: Project) -> None:
-    project.plain("log.write('{\"type\": ')")
-    assert "events.jsonl line 2: not a JSON object: " in record(project, 3)
 
 
 def test_braces_that_are_no_placeholder(project: Project) -> None:
@@ -218,28 +214,6 @@ def test_nan_is_compared_by_its_bits_and_named(project: Project) -> None:
     )
     assert "NaN: 1 in base, 0 in head" in result.out
     assert "loss: NaN -> " in result.out
-
-
-def test_no_events(project: Project) -> None:
-    project.script("import sys; open(sys.argv[1] + '/events.jsonl', 'w')")
-    assert "wrote no event" in record(project, 4)
-
-
-def test_no_event_file(project: Project) -> None:
-    project.plain(run=PLAIN_RUN.replace("events.jsonl", "*.log"))
-    assert "wrote no file that matches *.log" in record(project, 4)
-
-
-def test_no_steps(project: Project) -> None:
-    project.plain()
-    project.run_file(PLAIN_RUN.replace("false", "true"))
-    assert "no optimizer step was seen" in record(project, 4)
-
-
-def test_neither_events_nor_steps(project: Project) -> None:
-    project.script("")
-    project.run_file('command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n')
-    assert "neither events nor optimizer steps" in record(project, 4)
 
 
 def test_out_that_cannot_be_written(project: Project) -> None:
