@@ -53,9 +53,6 @@ def emit(file, **event):
 import argparse
 from pathlib import Path
 
-from tests.trees import commit
-from tests.trees import write as write_files
-
 import torch
 
 from app.hub import emit

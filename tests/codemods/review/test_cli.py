@@ -64,12 +64,6 @@ def test_paths_narrow_the_review(repository: Path, capsys: pytest.CaptureFixture
     assert main(["--base", "HEAD", "train.py"]) == 0
 
 
-def test_a_file_that_does_not_parse_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "train.py").write_text("def step(x:\n")
-    assert main(["--base", "HEAD"]) == 1
-    assert "not judged  train.py: head: line 1: " in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
