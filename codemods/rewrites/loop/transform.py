@@ -17,13 +17,12 @@ _DEPTH = " " * 8
 
 def bound_first(parts: Parts, names: Iterable[str]) -> dict[str, int]:
     """Number for each of some variables the statement that may bind it first, the loop at the latest."""
-    binders = parts.analysis.tree.binders
-    lines = {name: min(binder.line for binder in binders[parts.scope, name]) for name in names}
-    ends = [statement.end_lineno or 0 for statement in (*parts.setup, parts.loop)]
-    return {
-        name: next((at for at, end in enumerate(ends) if end >= line), len(parts.setup))
-        for name, line in lines.items()
-    }
+    found = {}
+    for name in names:
+        lines = [binder.line for binder in parts.binders(name, "setup")]
+        above = (at for at, statement in enumerate(parts.setup) if (statement.end_lineno or 0) >= min(lines))
+        found[name] = next(above) if lines else len(parts.setup)
+    return found
 
 
 def with_none_first(parts: Parts, names: Mapping[str, int]) -> str:
