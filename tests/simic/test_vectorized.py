@@ -50,17 +50,6 @@ def test_no_more_seeds_at_a_time_than_allowed(run: Run) -> None:
     assert max(live) == 1
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"amp": True}, {"reward_family": "loss"}, *({"reward_mode": m} for m in ("simplified", "sparse"))],
-)
-def test_options_change_the_run(run: Run, settings: dict[str, Any]) -> None:
-    plain, _ = run()
-    changed, result = run(**settings)
-    assert of_type(plain, "LAST_ACTION") != of_type(changed, "LAST_ACTION")
-    assert all(torch.isfinite(value).all() for value in result.agent.policy.state_dict().values())
-
-
 def test_hosts_learn_the_synthetic_images(run: Run) -> None:
     events, _ = run(task="cifar_baseline", episode_length=4, train_images=2_000, val_images=500)
     accuracies = [event["data"]["val_accuracy"] for event in of_type(events, "EPOCH_COMPLETED")]

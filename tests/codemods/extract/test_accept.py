@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from golden.cli import main as golden
 from tests.codemods.conftest import Command
-from tests.trees import commit, write
 
 PROGRAM = """\
 import sys
@@ -112,38 +110,3 @@ def test_a_plan_and_the_option_exclude_each_other(program: Path, extract: Comman
     ran = extract("--plan", plan, "--accept", "introspection")
     assert ran.code == 2
     assert "leave them out with --plan" in ran.err
-
-
-TRAIN = """\
-import json
-import pathlib
-import sys
-
-from program import outer
-
-seed = 3 if outer(2)[0] == "h" else 4
-pathlib.Path(sys.argv[1], "log.jsonl").write_text(json.dumps({"type": "end", "seed": seed}) + "\\n")
-"""
-RUN = """\
-command = ["python", "train.py", "{out}"]
-budget = 2.0
-
-[observe]
-steps = false
-
-[events]
-files = "log.jsonl"
-"""
-
-
-def test_golden_catches_a_wrong_acceptance(
-    program: Path, extract: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The program draws its seed from the helper's name: the lift changes it, and the run says so."""
-    monkeypatch.chdir(program.parent)
-    commit(write(program.parent, {"train.py": TRAIN, "golden/runs/fit.toml": RUN}))
-    assert golden(["ab", "--base", "HEAD", "fit"]) == 0
-    assert extract(program, "--accept", "introspection", "--write").code == 0
-    capsys.readouterr()
-    assert golden(["ab", "--base", "HEAD", "fit"]) == 1
-    assert "seed" in capsys.readouterr().out

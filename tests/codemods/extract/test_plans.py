@@ -27,18 +27,6 @@ def edit_plan(project: Path, old: str, new: str) -> Path:
     return path
 
 
-def test_the_program_does_the_same_after_the_plan(project: Path, extract: Command, execute: Execute) -> None:
-    before = execute(project, "run.py")
-    ran = extract("--plan", project / "plan.toml", "--write")
-    assert ran.code == 0, ran.err + ran.out
-    assert "def process_train_batch" not in (project / "pkg" / "vectorized.py").read_text()
-    assert "def collect_telemetry(" in (project / "pkg" / "batch_ops.py").read_text()
-    assert execute(project, "run.py") == before
-    # Each of the modules may be the first that is loaded.
-    for first in MODULES:
-        execute(project, "-c", "".join(f"import pkg.{module}\n" for module in (first, *MODULES)))
-
-
 def test_the_report_has_captures_as_symtable_gives_them(project: Path, extract: Command) -> None:
     ran = extract(project / "pkg" / "vectorized.py", "--function", "train", "--output-format", "json")
     assert ran.json["version"] == 1
@@ -77,29 +65,6 @@ def test_the_diff_is_one_that_git_applies(project: Path, extract: Command) -> No
         (project / "pkg" / f"{name}.py").unlink()
     assert extract("--plan", project / "plan.toml", "--write").code == 0
     assert read(project / "pkg") == by_git
-
-
-def test_with_rest_the_source_stays_and_check_is_clean(
-    project: Path, extract: Command, execute: Execute
-) -> None:
-    before = execute(project, "run.py")
-    frozen = project / "frozen"
-    frozen.mkdir()
-    (frozen / "single.py").write_text(monolith.SOURCE)
-    (project / "pkg" / "vectorized.py").unlink()
-    plan = edit_plan(
-        project, 'source = "pkg/vectorized.py"', 'source = "frozen/single.py"\nrest = "vectorized.py"'
-    )
-    assert extract("--plan", plan, "--check").code == 1
-    assert extract("--plan", plan, "--write").code == 0
-    assert (frozen / "single.py").read_text() == monolith.SOURCE
-    assert execute(project, "run.py") == before
-    written = read(project)
-    assert extract("--plan", plan, "--check").code == 0
-    assert extract("--plan", plan, "--write").code == 0
-    assert read(project) == written
-    (project / "pkg" / "actions.py").write_text("# changed by hand\n")
-    assert extract("--plan", plan, "--check").code == 1
 
 
 def test_a_seam_that_a_test_patches_keeps_working(project: Path, extract: Command, execute: Execute) -> None:
@@ -183,15 +148,3 @@ def test_targets_that_would_import_each_other_are_an_error(project: Path, extrac
     ran = extract("--plan", plan)
     assert ran.code == 2
     assert "would import each other" in ran.err
-
-
-def test_a_refused_helper_of_a_plan_stops_it(project: Path, extract: Command) -> None:
-    source = project / "pkg" / "vectorized.py"
-    source.write_text(
-        source.read_text().replace("    results = []\n", "    results = [make_telemetry_callback]\n")
-    )
-    before = read(project)
-    ran = extract("--plan", project / "plan.toml", "--write")
-    assert ran.code == 1
-    assert "value-use" in ran.out
-    assert read(project) == before

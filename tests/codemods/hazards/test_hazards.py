@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -58,14 +56,3 @@ def test_every_code_of_the_corpus_is_explained() -> None:
         with contextlib.redirect_stdout(io.StringIO()) as out:
             assert main(["--explain", code]) == 0, code
         assert out.getvalue().strip(), code
-
-
-def test_the_command_line_is_the_same_program(tmp_path: Path) -> None:
-    source = "def outer(n):\n    def h(x): return x + n\n    return h(1)\nprint(outer(2))\n"
-    (tmp_path / "main.py").write_text(source, encoding="utf-8")
-    command = [sys.executable, "-m", "codemods.extract", "main.py", "--write"]
-    environment = {"PYTHONPATH": str(Path(__file__).parents[3]), "PATH": ""}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "main.py").read_text(encoding="utf-8") != source
-    assert observe({"main.py": (tmp_path / "main.py").read_text(encoding="utf-8")}).stdout == "3\n"

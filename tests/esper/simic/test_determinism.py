@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from esper.leyline.errors import InputError
-from tests.esper.records import checkpoint, same
 from tests.esper.simic.conftest import Run
 
 
@@ -56,15 +55,6 @@ def test_the_global_random_state_neither_matters_nor_changes(run: Run) -> None:
     second, _ = run()
     assert first == second
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_resuming_equals_running_through(run: Run, tmp_path: Path) -> None:
-    through, _ = run(rounds=3, envs=2, save=tmp_path / "through.pt")
-    run(rounds=2, envs=2, save=tmp_path / "part.pt")
-    resumed, _ = run(rounds=3, envs=2, resume=tmp_path / "part.pt", save=tmp_path / "resumed.pt")
-    last = [event for event in through if event["round"] == 2]
-    assert last == [event for event in resumed if event["round"] is not None]
-    assert same(checkpoint(tmp_path / "through.pt"), checkpoint(tmp_path / "resumed.pt"))
 
 
 def test_resuming_with_other_settings_is_refused(run: Run, tmp_path: Path) -> None:

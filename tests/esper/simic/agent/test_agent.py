@@ -15,15 +15,6 @@ from tests.esper.simic.agent.helpers import FREE, SLOTS, SMALL, Rollout, generat
 from tests.esper.simic.conftest import Run, of_type
 
 
-def test_the_first_environment_decides_the_same_alone_and_among_others() -> None:
-    alone, among, crowd = (play(PPOAgent(SLOTS, SMALL, seed=3), envs, 4) for envs in (1, 3, 20))
-    for other in (among, crowd):
-        for step in range(4):
-            assert alone.actions[step][0] == other.actions[step][0]
-            assert alone.log_probs[step][0] == other.log_probs[step][0]
-            assert alone.values[step][0] == other.values[step][0]
-
-
 def test_the_most_likely_action_draws_no_random_number() -> None:
     agent = PPOAgent(SLOTS, SMALL, seed=0)
     features = torch.zeros(2, feature_size(SLOTS))
