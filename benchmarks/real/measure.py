@@ -136,10 +136,21 @@ def _loops(root: Path, path: Path) -> Iterator[str]:
             f'root = "{shown.parent.as_posix()}"\n\n'
             f'[loop]\nclass = "MeasuredLoop"\nto = "{path.stem}_measured_loop.py"\nmethod = "run"\n'
         )
-        answer = _carried_out(plan, root)
-        rows = answer.document["helpers"] if answer.document is not None else []
-        row = next((row for row in rows if row["name"] == "MeasuredLoop"), None)
-        yield f"loop {shown.as_posix()} {function}: {answer.failed or _verdict(row)}"
+        answer, row = _measured_loop(plan, root)
+        verdict = answer.failed or _verdict(row)
+        if row is not None and "--accept" in (row["reason"] or ""):
+            accept = f'[[accept]]\ncode = "{row["code"]}"\nreason = "to measure"\n'
+            _, other = _measured_loop(plan + accept, root)
+            if other is not None and other["status"] == "lifted":
+                verdict = f"lifted if accepted: {row['code']}"
+        yield f"loop {shown.as_posix()} {function}: {verdict}"
+
+
+def _measured_loop(plan: str, root: Path) -> tuple[Answer, dict[str, Any] | None]:
+    """Return the verdicts on a plan, and the row of its loop."""
+    answer = _carried_out(plan, root)
+    rows = answer.document["helpers"] if answer.document is not None else []
+    return answer, next((row for row in rows if row["name"] == "MeasuredLoop"), None)
 
 
 def _carried_out(plan: str, root: Path) -> Answer:
