@@ -160,7 +160,7 @@ class Plan(_Strict):
         if not self.move and self.loop is None:
             raise ValueError("has neither [[move]] nor [loop]: nothing to do")
         if self.loop is not None and self.function is None:
-            raise ValueError("[loop] needs the function whose loop it is")
+            raise ValueError("[loop] needs a function; indent a script's own loop into a def main() first")
         return self
 
 

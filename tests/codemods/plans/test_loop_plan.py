@@ -46,7 +46,7 @@ if __name__ == "__main__":
         ('class = "Trainer"', 'class = "double"', 5, "the name double is taken"),
         ('class = "Trainer"', 'class = "Trainer"\nmethod = "double"', 5, "would be called double"),
         ('class = "Trainer"', 'class = "Trainer"\nat = 2', 5, "train has 1 statements with a loop"),
-        ('function = "train"\n', "", 1, "[loop] needs the function"),
+        ('function = "train"\n', "", 1, "[loop] needs a function"),
         ('function = "train"', 'function = "double"', 5, "double has no loop"),
         (PLAN[PLAN.index("[loop]") :], "", 1, "neither [[move]] nor [loop]"),
     ],
