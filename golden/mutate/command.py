@@ -8,7 +8,7 @@ import click
 
 from esper_harness.report.plain import visible
 from golden.mutate.measure import measure
-from golden.mutate.plan import Plan, Request
+from golden.mutate.plan import Request
 from golden.mutate.result import FILE, write
 from golden.mutate.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
@@ -59,11 +59,7 @@ def mutate_command(
         minutes=minutes or None,
         workers=workers,
     )
-
-    def begin(plan: Plan, at_a_time: int) -> None:
-        click.echo("\n".join(plan_lines(plan, at_a_time)))
-
-    found = measure(root, request, begin=begin)
+    found = measure(root, request, begin=lambda *plan: click.echo("\n".join(plan_lines(*plan))))
     for line in result_lines(found):
         click.echo(visible(line))
     if out is not None:

@@ -14,7 +14,7 @@ from golden.mutate.copies import Snapshot, snapshot
 from golden.mutate.mutants import Mutant
 from golden.mutate.original import originals
 from golden.mutate.plan import NothingChanged, Plan, Request, make_plan
-from golden.mutate.result import Outcome, RunTold, Score
+from golden.mutate.result import Outcome, Score
 from golden.mutate.text import outcome_line
 from golden.mutate.trial import try_out
 from golden.reach.changed import compare_files
@@ -45,19 +45,7 @@ def measure(
         plan = make_plan(asked, tree.root, files, touched, known, workers)
         begin(plan, workers)
         outcomes = _run_all(plan, tree, asked.minutes, workers, out=Path(scratch))
-    return Score(
-        base=asked.base,
-        possible=len(plan.possible),
-        unreached=plan.unreached,
-        idle=plan.idle,
-        equivalent=plan.equivalent,
-        planned=len(plan.drawn),
-        runs=tuple(
-            RunTold(name, round(each.seconds, 1), sum(name in mutant.runs for mutant in plan.possible))
-            for name, each in plan.originals.items()
-        ),
-        outcomes=outcomes,
-    )
+    return Score(plan, outcomes)
 
 
 def _run_all(

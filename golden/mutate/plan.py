@@ -45,11 +45,13 @@ class NothingChanged(NothingComparable):
 class Plan:
     """The mutants that are tried, in order.
 
-    ``possible`` are all on lines that the runs execute, in the order of the draw; ``unreached`` counts those
-    on lines that no run executes, ``equivalent`` those that were drawn and make no other program. No line of
-    the ``idle`` files runs. ``seconds`` is how long it should take.
+    ``base`` is the git ref whose changes count, None for whole files. ``possible`` are all on lines that the
+    runs execute, in the order of the draw; ``unreached`` counts those on lines that no run executes,
+    ``equivalent`` those that were drawn and make no other program. No line of the ``idle`` files runs.
+    ``seconds`` is how long it should take.
     """
 
+    base: str | None
     originals: Mapping[str, Original]
     possible: tuple[Mutant, ...]
     unreached: int
@@ -57,6 +59,10 @@ class Plan:
     drawn: tuple[Mutant, ...]
     equivalent: int
     seconds: float
+
+    def reached_by(self, run: str) -> int:
+        """Count the possible mutants on lines that a run executes."""
+        return sum(run in mutant.runs for mutant in self.possible)
 
 
 def make_plan(
@@ -114,7 +120,16 @@ def make_plan(
             break
         drawn.append(mutant)
         seconds += cost
-    return Plan(by_name, tuple(found), unreached, tuple(idle), tuple(drawn), equivalent, seconds / workers)
+    return Plan(
+        asked.base,
+        by_name,
+        tuple(found),
+        unreached,
+        tuple(idle),
+        tuple(drawn),
+        equivalent,
+        seconds / workers,
+    )
 
 
 def _told_apart(root: Path, found: Sequence[Mutant]) -> Iterator[tuple[Mutant, bool]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from golden.check.fixtures import write_whole
 from golden.mutate.mutants import Mutant
+from golden.mutate.plan import Plan
 from golden.mutate.trial import Answer
 
 FILE = "mutants.json"
@@ -42,42 +42,10 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class RunTold:
-    """One golden run.
-
-    Attributes:
-        name: what it is called.
-        seconds: how long the unchanged program took.
-        reaches: how many of all mutants are on lines that it executes.
-    """
-
-    name: str
-    seconds: float
-    reaches: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The mutation score, and all that it was made of.
+    """The mutation score: a plan, and what came of it; fewer were tried than planned where time ran out."""
 
-    Attributes:
-        base: the git ref whose changes count; null for whole files.
-        possible: how many mutants there are on lines that the runs execute.
-        unreached: how many only on lines that none executes.
-        idle: files of which no line runs; mutants of them are not counted.
-        equivalent: how many of those drawn make the same program, or one that was drawn already.
-        planned: how many were to be tried; fewer are there where time ran out.
-        runs: the golden runs.
-        outcomes: what was tried.
-    """
-
-    base: str | None
-    possible: int
-    unreached: int
-    idle: tuple[str, ...]
-    equivalent: int
-    planned: int
-    runs: tuple[RunTold, ...]
+    plan: Plan
     outcomes: tuple[Outcome, ...]
 
     @property
@@ -104,7 +72,7 @@ class Score:
     @property
     def everything(self) -> bool:
         """True if all that is possible was tried."""
-        return self.possible == self.equivalent + len(self.judged)
+        return len(self.plan.possible) == self.plan.equivalent + len(self.judged)
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -117,11 +85,23 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
 
 def write(path: Path, score: Score) -> None:
     """Write a result, whole or not at all."""
-    table = dataclasses.asdict(dataclasses.replace(score, outcomes=()))
-    del table["outcomes"]
-    planted = [
-        {key: getattr(each.mutant, key) for key in _KEYS}
-        | {"answers": [answer.model_dump() for answer in each.answers]}
-        for each in score.outcomes
-    ]
-    write_whole(path, json.dumps({"format": 1, **table, "planted": planted}, indent=1) + "\n")
+    plan = score.plan
+    table = {
+        "format": 1,
+        "base": plan.base,
+        "possible": len(plan.possible),
+        "unreached": plan.unreached,
+        "idle": plan.idle,
+        "equivalent": plan.equivalent,
+        "planned": len(plan.drawn),
+        "runs": [
+            {"name": name, "seconds": round(each.seconds, 1), "reaches": plan.reached_by(name)}
+            for name, each in plan.originals.items()
+        ],
+        "planted": [
+            {key: getattr(each.mutant, key) for key in _KEYS}
+            | {"answers": [answer.model_dump() for answer in each.answers]}
+            for each in score.outcomes
+        ],
+    }
+    write_whole(path, json.dumps(table, indent=1) + "\n")

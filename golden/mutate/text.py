@@ -57,7 +57,7 @@ def headline(score: Score) -> str:
     if not score.everything:
         low, high = interval(killed, judged)
         found += (
-            f"; of all {score.possible:,} mutants between {100 * low:.0f} and {100 * high:.0f} % "
+            f"; of all {len(score.plan.possible):,} mutants between {100 * low:.0f} and {100 * high:.0f} % "
             "(95 % confidence)"
         )
     return found
@@ -66,19 +66,20 @@ def headline(score: Score) -> str:
 def result_lines(score: Score) -> Iterator[str]:
     """Say the score, then what each run killed, then what survived."""
     yield headline(score)
-    if len(score.outcomes) < score.planned:
-        yield f"  time was up after {len(score.outcomes)} of {score.planned}"
-    for run in score.runs:
-        asked = [each for outcome in score.judged for each in outcome.answers if each.run == run.name]
+    plan = score.plan
+    if len(score.outcomes) < len(plan.drawn):
+        yield f"  time was up after {len(score.outcomes)} of {len(plan.drawn)}"
+    for run in plan.originals:
+        asked = [each for outcome in score.judged for each in outcome.answers if each.run == run]
         ways = Counter(each.how for each in asked if each.killed)
         how = ", ".join(f"{count} {name}" for name, count in sorted(ways.items()))
         yield (
-            f"  {run.name}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}; "
-            f"it executes the lines of {run.reaches:,} of {score.possible:,}"
+            f"  {run}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}; "
+            f"it executes the lines of {plan.reached_by(run):,} of {len(plan.possible):,}"
         )
-    if score.unreached:
-        yield f"  on lines that no run executes: {score.unreached:,} more"
-    yield from _idle(score.idle)
+    if plan.unreached:
+        yield f"  on lines that no run executes: {plan.unreached:,} more"
+    yield from _idle(plan.idle)
     survivors = score.survivors
     if survivors:
         yield "survived:"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -40,13 +40,11 @@ class Answer(BaseModel, extra="forbid", frozen=True):
         return self.how in ("different", "crashed", "nothing comparable")
 
 
-class Judge(Protocol):
-    """Runs a mutant in a tree of its own, and says how it differs from the original."""
-
-    def __call__(self, original: Original, tree: Path, *, out: Path) -> tuple[How, str]: ...
+# Given the original, a tree with a mutant and a folder for its trace: how it differs.
+Judge = Callable[[Original, Path, Path], tuple[How, str]]
 
 
-def first_difference(original: Original, tree: Path, *, out: Path) -> tuple[How, str]:
+def first_difference(original: Original, tree: Path, out: Path) -> tuple[How, str]:
     """Run a mutant, and end it at its first optimizer step that differs where that can be seen."""
     longest = _PATIENCE * original.seconds + _GRACE_S
     run = original.run.model_copy(update={"timeout": min(original.run.timeout, longest)})
@@ -83,7 +81,7 @@ def try_out(
             file = place / mutant.path
             file.write_bytes(mutant.applied(file.read_bytes()))
             begun = time.monotonic()
-            how, what = judge(original, place, out=out / mutant.name / original.run.name)
+            how, what = judge(original, place, out / mutant.name / original.run.name)
             seconds = round(time.monotonic() - begun, 1)
             what = what.replace(str(place), "{root}")
         answers.append(Answer(run=original.run.name, how=how, what=what, seconds=seconds))

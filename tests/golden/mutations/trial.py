@@ -102,7 +102,7 @@ class Laboratory:
         return Original(run, trace, Reached({}), trace.about.seconds)
 
 
-def _located(original: Original, tree: Path, *, out: Path) -> tuple[How, str]:
+def _located(original: Original, tree: Path, out: Path) -> tuple[How, str]:
     """Run it to its end, with its properties; what differs first of the steps and of the events, as JSON."""
     run = original.run
     recordings = Recordings(run, root=tree, out=out)
