@@ -109,7 +109,7 @@ def judge(
         compared += found.compared
         divergences += found.divergences
         # Events are dated by the steps of the first process.
-        moment_of = moment_of or both.aligned.on_the_left
+        moment_of = moment_of or both.on_the_left
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written

@@ -13,8 +13,8 @@ def _blocks(a: Sequence[Hashable], b: Sequence[Hashable], at_most: int) -> list[
     SequenceMatcher is quadratic in the worst case: where more than ``at_most`` are left between equal starts
     and ends, they are matched place by place.
     """
-    start = _same_start(a, b)
-    end = _same_start(a[start:][::-1], b[start:][::-1])
+    start = same_start(a, b)
+    end = same_start(a[start:][::-1], b[start:][::-1])
     x, y = a[start : len(a) - end], b[start : len(b) - end]
     if max(len(x), len(y)) > at_most:
         found = [(i, i, 1) for i, (one, other) in enumerate(zip(x, y, strict=False)) if one == other]
@@ -25,7 +25,7 @@ def _blocks(a: Sequence[Hashable], b: Sequence[Hashable], at_most: int) -> list[
     return [(0, 0, start), *between, (len(a) - end, len(b) - end, end)]
 
 
-def _same_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+def same_start(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     """Count the equal items at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
 

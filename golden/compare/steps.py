@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from golden.compare.align import StepCount
 from golden.compare.divergence import (
     KIND_TITLES,
     Divergence,
@@ -20,7 +19,7 @@ from golden.compare.divergence import (
     unequal,
 )
 from golden.compare.outcome import Compared
-from golden.compare.sides import Found, Sides
+from golden.compare.sides import Found, Sides, StepCount
 from golden.compare.values import distance, load_tensors
 from golden.trace.kinds import KINDS
 from golden.trace.numbers import apart_text, hex_ulps, readable
@@ -101,7 +100,7 @@ def first_steps(found: Iterable[Divergence]) -> dict[Stream, int]:
 def compare_steps(sides: Sides) -> Found:
     """Return the first step of each stream that differs, steps that one side took more, and their order."""
     compared = Compared()
-    divergences: list[Divergence] = [*sides.aligned.more]
+    divergences: list[Divergence] = [*sides.more]
     for stream, (a, b) in sides.streams():
         first, amount = _compare_stream(stream, a, b, sides.left, sides.right)
         compared += amount

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.check.localize import step_of
-from golden.compare.align import StepCount
 from golden.compare.compare import different
 from golden.compare.divergence import Divergence, KindChange
 from golden.compare.events import EventChange, compare_events
@@ -22,7 +21,7 @@ from golden.compare.final_states import FinalState
 from golden.compare.living import LivingState, ModuleChange
 from golden.compare.outcome import Compared
 from golden.compare.outputs import OutputChange
-from golden.compare.sides import sides
+from golden.compare.sides import StepCount, sides
 from golden.compare.steps import StepDivergence
 from golden.compare.values import distance
 from golden.trace.events import Event

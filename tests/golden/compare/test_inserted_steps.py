@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from golden.compare import Different, compare
-from golden.compare.align import StepCount
 from golden.compare.events import EventChange
 from golden.compare.fields import FieldChange
+from golden.compare.sides import StepCount
 from golden.compare.steps import StepDivergence
 from golden.report.text import describe
 from golden.trace.events import Event
