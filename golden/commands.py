@@ -8,16 +8,15 @@ import click
 
 from esper_harness.report.plain import columns, many, visible
 from golden.check.ab import doctor
-from golden.check.notes import notes
+from golden.check.declared import notes
 from golden.check.progress import progress
 from golden.check.verify import Failed, refuse_under_ci, unused, update
 from golden.compare import Compared, Different, compare
-from golden.given import ProgramCommand, given, keep_line
-from golden.options import data_option, kept, out_option, root_option
+from golden.options import ProgramCommand, data_option, given, keep_line, kept, out_option, root_option
 from golden.record import Run, find_root, find_runs, record_run
 from golden.record.program import renamed, write_run_file
 from golden.report import render
-from golden.report.pairs import trace_pairs
+from golden.report.build import trace_pairs
 from golden.report.text import gaps
 from golden.trace.errors import ExitCode, UnusableInput, worst
 from golden.trace.trace import load_trace

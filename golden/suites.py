@@ -13,10 +13,13 @@ from golden.check.shard import parse_shard, read_durations, shard
 from golden.check.since import Since, between
 from golden.check.verify import verify
 from golden.compare.outcome import by_tolerance
-from golden.given import Given, ProgramCommand, given, keep_line
 from golden.options import (
+    Given,
+    ProgramCommand,
     data_option,
     device_option,
+    given,
+    keep_line,
     kept,
     out_option,
     root_option,

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from golden.check.ab import AbResult, Side, ab
+from golden.check.declared import unmatched
 from golden.check.fixtures import write_whole
 from golden.check.localize import localize
-from golden.check.notes import unmatched
 from golden.check.progress import progress
 from golden.check.results import Result
 from golden.check.since import Since
@@ -22,7 +22,7 @@ from golden.reach.tell import tell
 from golden.record import Run
 from golden.record.git import share
 from golden.report import closely, render, render_localized
-from golden.report.pairs import LOCALIZED
+from golden.report.build import LOCALIZED
 from golden.report.text import describe, not_compared
 from golden.simulated.child import simulated
 from golden.simulated.result import compare as compare_results

@@ -17,8 +17,7 @@ from golden.extras import missing_extra
 from golden.reach.evidence import Evidence
 from golden.reach.tell import in_short, tell
 from golden.report import render, render_localized
-from golden.report.build import build
-from golden.report.headlines import verdict_line
+from golden.report.build import build, verdict_line
 from golden.report.text import describe
 from golden.trace.errors import GoldenError
 

@@ -17,7 +17,7 @@ from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.divergence import Divergence
 from golden.compare.outputs import OutputChange
 from golden.record import Run, find_run
-from golden.report.headlines import verdict_line
+from golden.report.build import verdict_line
 from golden.report.text import describe
 from golden.report.verdicts import render_verdict
 from golden.trace.errors import ExitCode, GoldenError

@@ -28,9 +28,8 @@ from golden.compare.renamed import renamed
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps, first_steps
 from golden.compare.tolerance import Account, agreed, forgive
-from golden.trace.events import Event
+from golden.trace.events import Event, Moment
 from golden.trace.gap import gap
-from golden.trace.moments import Moment
 from golden.trace.place import titles
 from golden.trace.streams import streams
 from golden.trace.trace import Process, Trace

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from golden.compare.divergence import END, SHOWN, Divergence, FieldChange, field_text
 from golden.compare.sequences import pairs, stretches
-from golden.trace.events import Event
-from golden.trace.moments import Moment, later
+from golden.trace.events import Event, Moment, later
 from golden.trace.numbers import ulps
 
 _ALIGN_AT_MOST = 4000

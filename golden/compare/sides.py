@@ -13,7 +13,7 @@ from golden.compare.divergence import END, Divergence
 from golden.compare.outcome import Compared
 from golden.compare.sequences import same_start
 from golden.compare.tolerance import Account
-from golden.trace.moments import Moment
+from golden.trace.events import Moment
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Process, Step

@@ -45,7 +45,7 @@ class _AfterTorch:
         def exec_module(module: types.ModuleType) -> None:
             execute(module)
             if _devices:
-                _load("simulated.start").start(json.loads(_devices))
+                _load("simulated.api").start(json.loads(_devices))
             if _spec:
                 _load("record.start").start(_spec)
 

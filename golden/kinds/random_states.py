@@ -14,7 +14,7 @@ import xxhash
 from ..trace.digest import hex_digest
 from ..trace.kinds import RANDOM_STATE
 from ..trace.paths import Patterns
-from .kind import Kind, Titled
+from . import Kind, Titled
 
 # 624 words and the position.
 _MT19937_BYTES = 2500

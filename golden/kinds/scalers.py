@@ -9,7 +9,7 @@ from torch.amp.grad_scaler import GradScaler
 
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
-from .kind import Kind, Titled
+from . import Kind, Titled
 
 _AT_MOST = 64
 

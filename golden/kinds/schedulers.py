@@ -15,7 +15,7 @@ from torch.optim import lr_scheduler
 
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
-from .kind import Kind, Titled
+from . import Kind, Titled
 
 _AT_MOST = 64
 # The optimizer has its own steps; what a scheduler calls is told by the rates.

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..trace.paths import Patterns
-from .kind import Kind, Titled
+from . import Kind, Titled
 
 # How each is asked for.
 _SETTINGS: Mapping[str, Callable[[], Any]] = {

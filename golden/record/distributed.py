@@ -16,8 +16,7 @@ from typing import Any
 import torch
 
 from ..trace.digest import short_digest
-from .replace import put
-from .unseen import unseen
+from .unseen import put, unseen
 
 # Of each function the parameters that it gives to other ranks, and those that it fills.
 _CALLS = {

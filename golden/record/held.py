@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from ..kinds import kinds
-from ..kinds.kind import Kind
+from ..kinds import Kind, kinds
 from ..trace.extra_state import describe
 from ..trace.kinds import recorded
 from ..trace.paths import Patterns

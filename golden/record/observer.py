@@ -23,9 +23,8 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from ..trace.canary import canary_of
 from ..trace.digest import Flat
-from ..trace.fingerprint import fingerprint
+from ..trace.fingerprint import canary_of, fingerprint
 from ..trace.kinds import END
 from ..trace.numbers import exact
 from ..trace.paths import Patterns

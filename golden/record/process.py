@@ -17,14 +17,32 @@ from typing import Any
 from esper_harness.report.plain import many
 from golden.record.ended import Rank, first, ranks, why
 from golden.record.live import Program, count_steps, registered
-from golden.record.profiles import profile_variables
-from golden.record.run import Run
+from golden.record.run import Profile, Run
 from golden.simulated.child import simulated
 from golden.simulated.child import variables as simulating
 from golden.trace.errors import RunFailed, UnusableInput
 
 # How often the one who watches is asked.
 _LOOK_EVERY_S = 0.5
+_THREAD_COUNTS = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_ALWAYS = {
+    "OMP_DYNAMIC": "FALSE",
+    "MKL_DYNAMIC": "FALSE",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+    "PYTHONUNBUFFERED": "1",
+}
+# Each of the three was measured to matter: they pin ATen, oneDNN and MKL to one instruction set.
+_PORTABLE = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "COMPATIBLE",
+}
 _INJECT = Path(__file__).resolve().parents[1] / "inject"
 # Given the folder of a record while its run goes on: whether it has seen enough.
 Watch = Callable[[Path], bool]
@@ -113,6 +131,14 @@ def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
         )
 
     return _PLACE.sub(put, value)
+
+
+def profile_variables(profile: Profile, *, seed: int) -> dict[str, str | None]:
+    """Return environment variables of a profile; None means that a variable must not be set."""
+    variables: dict[str, str | None] = {**_ALWAYS, "PYTHONHASHSEED": str(seed % 2**32)}
+    variables.update(dict.fromkeys(_THREAD_COUNTS, "1"))
+    variables.update(_PORTABLE if profile == "portable" else dict.fromkeys(_PORTABLE))
+    return variables
 
 
 def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str, str]:

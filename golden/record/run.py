@@ -19,7 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from golden.record.profiles import Profile
 from golden.trace.errors import UnusableInput
 from golden.trace.same import Same
 from golden.trace.tolerance import Tolerance
@@ -35,6 +34,7 @@ _UNDECIDING = {
     "same",
     "device",
 }
+Profile = Literal["exact", "portable"]
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 

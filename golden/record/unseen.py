@@ -1,9 +1,11 @@
-"""A context for the observer's own computations, of which no mode of the program is told."""
+"""How hooks stay unnoticed: what they compute is told to no mode, and what they replace has its old name."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -21,3 +23,10 @@ def unseen() -> Iterator[None]:
                 yield
         else:
             yield
+
+
+def put(module: ModuleType, name: str, function: Any) -> None:
+    """Make ``function`` what ``module`` has under a name. Compiled code calls it without looking into it."""
+    function.__module__, function.__name__, function.__qualname__ = module.__name__, name, name
+    function._torchdynamo_disable = True
+    setattr(module, name, function)

@@ -13,11 +13,9 @@ from golden.check.fixtures import write_whole
 from golden.check.results import Result, merge
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, build
-from golden.report.headlines import told_line
+from golden.report.build import RunReport, build, localized, told_line, trace_pairs
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
-from golden.report.pairs import localized, trace_pairs
 from golden.trace.errors import UnusableInput, worst
 from golden.trace.trace import load_trace
 

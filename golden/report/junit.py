@@ -11,8 +11,7 @@ from golden.check.results import Result
 from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import headline, missed_lines
-from golden.report.build import RunReport
-from golden.report.headlines import told_line
+from golden.report.build import RunReport, told_line
 from golden.report.text import describe, gaps, placed, render
 from golden.trace.errors import ExitCode
 

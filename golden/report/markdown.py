@@ -8,8 +8,7 @@ from esper_harness.report.markdown import code, fenced, table
 from golden.check.results import Result
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport
-from golden.report.headlines import headline
+from golden.report.build import RunReport, headline
 from golden.report.text import render
 
 LIMIT = 1_000_000

@@ -13,8 +13,7 @@ from golden.check.results import Result
 from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport
-from golden.report.headlines import headline
+from golden.report.build import RunReport, headline
 from golden.report.text import amount_parts, describe, env_line, gaps, placed, tolerance_lines
 from golden.trace.errors import ExitCode
 

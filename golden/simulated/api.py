@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import json
 import os
 import types
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +21,7 @@ from .streams import (
     CURRENT,
     DEFAULTS,
     DEVICES,
+    RACES,
     Event,
     Stream,
     backward,
@@ -27,7 +31,7 @@ from .streams import (
     host_waits,
     set_current,
 )
-from .syncs import SYNCS
+from .syncs import SYNCS, ran
 from .tensor import SimulatedTensor, observed
 
 _TOTAL = 16 << 30
@@ -222,3 +226,27 @@ def _no_nccl() -> None:
 
     distributed.init_process_group = distributed.distributed_c10d.init_process_group = start
     distributed.is_nccl_available = lambda: True
+
+
+def start(spec: dict[str, Any]) -> None:
+    """Put the devices in place, and write what was seen when the process ends."""
+    install(spec["devices"])
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    register_optimizer_step_post_hook(SYNCS.stepped)
+    pid, out = os.getpid(), Path(spec["out"])
+
+    def write() -> None:
+        if os.getpid() == pid:
+            SYNCS.muted += 1
+            out.mkdir(parents=True, exist_ok=True)
+            found = {
+                "steps": SYNCS.steps,
+                "ran": ran(),
+                "syncs": list(SYNCS.rows()),
+                "races": RACES.rows(),
+                "peaks": [memory.row(f"cuda:{index}") for index, memory in sorted(MEMORY.items())],
+            }
+            (out / f"simulated-{pid}.json").write_text(json.dumps(found))
+
+    atexit.register(write)

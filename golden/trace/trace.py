@@ -11,10 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from golden.trace.errors import UnusableInput
-from golden.trace.events import Event
+from golden.trace.events import Event, Moment, Written, moments
 from golden.trace.kinds import HOST, KINDS, RANDOM_STATE, SUMS
 from golden.trace.living import Look, Looks
-from golden.trace.moments import Moment, Written, moments
 from golden.trace.outputs import FILE as OUTPUTS
 from golden.trace.outputs import Output
 from golden.trace.place import Unstable

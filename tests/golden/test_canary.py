@@ -9,12 +9,13 @@ import sys
 
 import pytest
 
-from golden.record.profiles import Profile, profile_variables
+from golden.record.process import profile_variables
+from golden.record.run import Profile
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = """
-from golden.trace.canary import canary
+from golden.trace.fingerprint import canary
 print(canary("cpu"))
 """
 

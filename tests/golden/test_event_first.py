@@ -11,7 +11,7 @@ import pytest
 from golden.compare.lines import Line, locate_line, noise, read_lines
 from golden.record.lines import LineLog
 from golden.record.written import EventLines
-from golden.trace.moments import moments
+from golden.trace.events import moments
 from tests.golden.project import Project
 
 # Eight epochs of events, then one update that learns from them. Nothing is flushed.

@@ -17,8 +17,7 @@ from golden.compare.outcome import Compared
 from golden.compare.replicas import compare_replicas
 from golden.compare.scope import compare_within
 from golden.record import find_run, record_run
-from golden.report.build import build
-from golden.report.headlines import verdict_line
+from golden.report.build import build, verdict_line
 from golden.report.junit import render_junit
 from golden.report.page import render_page
 from golden.report.text import describe, render
