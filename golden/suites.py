@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from golden.check.ab import between
 from golden.check.progress import progress
 from golden.check.results import Result, Results, write_results
 from golden.check.shard import parse_shard, read_durations, shard
-from golden.check.since import Since, between
 from golden.check.verify import verify
 from golden.compare.outcome import by_tolerance
 from golden.options import (
@@ -26,7 +26,7 @@ from golden.options import (
     shard_option,
     workers_option,
 )
-from golden.reach.evidence import Evidence
+from golden.reach.evidence import Evidence, evidence
 from golden.reach.tell import tell
 from golden.record import Run, find_runs
 from golden.record.git import uncommitted, worktree
@@ -140,27 +140,20 @@ def ab_command(
             progress.say(
                 f"the working tree has {edits} uncommitted changes, which are part of what is compared"
             )
-        results = [
+        found = [
             compare_run(run, versions, folder, data=asked.data, workers=workers or 1, localizing=closely)
             for run in runs
         ]
-    reached = _tell_all(since)
+    results = [result for result, _ in found]
+    reached = evidence(since, {result.run: sides for result, sides in found}) if since is not None else None
+    if since is not None and reached is not None and since.files and len(runs) > 1:
+        click.echo("\n".join(tell(reached)))
     code = worst([int(result.code) for result in results])
     if len(suite) > 1 or part or out is not None:
         code = _finish("ab", suite, part, results, out, reached)
     if asked.is_program and code not in (ExitCode.UNUSABLE, ExitCode.RUN_FAILED):
         click.echo(keep_line(data))
     return code
-
-
-def _tell_all(since: Since | None) -> Evidence | None:
-    """Print what several runs reached together."""
-    if since is None:
-        return None
-    found = since.evidence()
-    if since.files and len(found.runs) > 1:
-        click.echo("\n".join(tell(found)))
-    return found
 
 
 def _suite(asked: Given, device: str | None) -> list[Run]:

@@ -15,9 +15,10 @@ from golden.check.fixtures import write_whole
 from golden.check.localize import localize
 from golden.check.progress import progress
 from golden.check.results import Result
-from golden.check.since import Since
 from golden.compare import Different
 from golden.compare.outcome import by_tolerance
+from golden.reach.changed import Change
+from golden.reach.evidence import Sides, evidence
 from golden.reach.tell import tell
 from golden.record import Run
 from golden.record.git import share
@@ -40,7 +41,7 @@ class Versions:
     head: str | None
     base_root: Path
     head_root: Path
-    since: Since | None
+    since: Change | None
     # Whether the run has a name of its own, which is then said with the verdict.
     named: bool = True
 
@@ -58,8 +59,11 @@ class Versions:
 
 def compare_run(
     run: Run, versions: Versions, folder: Path, *, data: Path | None, workers: int, localizing: bool
-) -> Result:
-    """Compare one run of two versions, and say what came of it; an error is one of this run only."""
+) -> tuple[Result, Sides | None]:
+    """Compare one run of two versions, and say what came of it, with the lines that ran.
+
+    An error is one of this run only.
+    """
     begun = time.monotonic()
     without: tuple[str, ...] = ()
     place, since = folder / run.name, versions.since
@@ -70,12 +74,11 @@ def compare_run(
         result = ab(left, right, out=place, data=given, workers=workers, reach=files)
         code, tolerated = result.comparison.code, by_tolerance(result.comparison)
         without = not_compared(result.comparison)
-        if since is not None:
-            since.note(run.name, result.reached)
+        reached = result.reached
         devices, changed = _devices(run, result, versions)
         code = ExitCode(worst([int(code), ExitCode.DIFFERENT if changed else ExitCode.IDENTICAL]))
         text = "\n".join(
-            [text_of(result, run.name if versions.named else ""), *devices, *told(since, run.name)]
+            [text_of(result, run.name if versions.named else ""), *devices, *told(since, run.name, reached)]
         )
         click.echo(text)
         for note in unmatched(result.left):
@@ -83,13 +86,11 @@ def compare_run(
         if localizing and isinstance(result.comparison, Different):
             _localize(result, left, right, place, given)
     except GoldenError as error:
-        code, text, tolerated = error.code, f"golden: {error}", False
-        if since is not None:
-            since.note(run.name, None)
+        code, text, tolerated, reached = error.code, f"golden: {error}", False, None
         click.echo(text, err=True)
     traces = {"left": f"{run.name}/base", "right": f"{run.name}/head"}
     kept = all((folder / path / "trace.json").exists() for path in traces.values())
-    return Result(
+    result_of_run = Result(
         run=run.name,
         code=code,
         text=text,
@@ -99,6 +100,7 @@ def compare_run(
         not_compared=without,
         **(traces if kept else {}),
     )
+    return result_of_run, reached
 
 
 def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str], bool]:
@@ -137,12 +139,11 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
         write_whole(out / LOCALIZED, json.dumps(closely(found), indent=1) + "\n")
 
 
-def told(since: Since | None, run: str) -> list[str]:
+def told(since: Change | None, run: str, reached: Sides | None) -> list[str]:
     """Say what a run reached of the change, where there is one of Python and the run came to its end."""
-    if since is None or not since.files:
+    if since is None or not since.files or reached is None:
         return []
-    found = since.of(run)
-    return tell(found) if found.runs[0].known else []
+    return tell(evidence(since, {run: reached}))
 
 
 def text_of(result: AbResult, run: str = "") -> str:

@@ -9,8 +9,8 @@ from ci.base import Base
 from ci.checks.check import Context
 from ci.checks.places import folder_of
 from ci.checks.sides import runs_of
-from golden.check.ab import AbResult, Side, ab
-from golden.check.since import Since, between
+from golden.check.ab import AbResult, Side, ab, between
+from golden.reach.changed import Change
 from golden.reach.evidence import Evidence, evidence
 
 
@@ -23,9 +23,9 @@ class Compared:
     result: AbResult
     data: Path | None
 
-    def evidence(self, since: Since) -> Evidence:
+    def evidence(self, since: Change) -> Evidence:
         """Return the lines of the change that it executed."""
-        return evidence(since.base, None, since.change, {self.right.run.name: self.result.reached})
+        return evidence(since, {self.right.run.name: self.result.reached})
 
 
 def compared(context: Context, base: Base, name: str) -> Compared:
@@ -38,7 +38,7 @@ def folder(context: Context, name: str) -> Path:
     return context.scratch / folder_of(name)
 
 
-def change(context: Context, base: Base) -> Since:
+def change(context: Context, base: Base) -> Change:
     """The lines of Python that are not those of the base."""
     return context.once("change", lambda: between(context.root, base.commit, None, base.root, context.root))
 

@@ -11,8 +11,10 @@ from golden.check.declared import check_declared, check_matched, check_same_tree
 from golden.check.progress import progress
 from golden.compare import Comparison, Identical, NotComparable, compare
 from golden.compare.learn import repeats
+from golden.reach.changed import Change, compare_files
 from golden.reach.reached import Reached, read_reached
 from golden.record import Run, record_run
+from golden.record.git import changed_python
 from golden.trace.errors import GoldenError
 from golden.trace.trace import Trace
 
@@ -110,6 +112,12 @@ def ab(
     before, after = read_reached(left.folder), read_reached(right.folder)
     reached = (before, after) if before and after else None
     return AbResult(left, right, found, reached, None if repeated else itself)
+
+
+def between(root: Path, base: str, head: str | None, base_root: Path, head_root: Path) -> Change:
+    """Return the change between two versions that are checked out. Raises `UnusableInput`."""
+    files = changed_python(root, base, head)
+    return Change(base, head, tuple(files), *compare_files(base_root, head_root, files))
 
 
 def _raise_first(base: Side, head: Side, recordings: Sequence[Future[Trace]]) -> None:

@@ -95,4 +95,4 @@ def _files(paths: Sequence[str], root: Path, tree: Snapshot) -> list[str]:
 def _touched(root: Path, base: str, files: Sequence[str]) -> Mapping[str, frozenset[int]]:
     changed = [name for name in changed_python(root, base, None) if name in set(files)]
     with worktree(root, base, submodules=False) as before:
-        return compare_files(before, root, changed).after
+        return compare_files(before, root, changed)[1]

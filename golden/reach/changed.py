@@ -11,18 +11,25 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 _FLAG = "TYPE_CHECKING"
+Lines = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The lines of two versions, by file, that the other one has not in their place and that can run."""
+    """The lines of two versions, by file, that the other one has not in their place and that can run.
 
-    before: Mapping[str, frozenset[int]]
-    after: Mapping[str, frozenset[int]]
+    ``head`` is a ref, or None for the working tree; ``files`` are those whose lines are noted.
+    """
+
+    base: str
+    head: str | None
+    files: tuple[str, ...]
+    before: Lines
+    after: Lines
 
 
-def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
-    """Compare files below two folders; one that is no text on a side counts as empty there."""
+def compare_files(base: Path, head: Path, files: Sequence[str]) -> tuple[Lines, Lines]:
+    """Return such lines of files below two folders; one that is no text on a side counts as empty there."""
     before: dict[str, frozenset[int]] = {}
     after: dict[str, frozenset[int]] = {}
     for path in files:
@@ -37,7 +44,7 @@ def compare_files(base: Path, head: Path, files: Sequence[str]) -> Change:
         for side, text, lines in ((before, old, gone), (after, new, come)):
             if found := (lines & runnable(compiled(text))) - for_types(text):
                 side[path] = frozenset(found)
-    return Change(before, after)
+    return before, after
 
 
 def runnable(code: types.CodeType | None) -> frozenset[int]:

@@ -96,13 +96,13 @@ class Evidence(BaseModel, extra="forbid", frozen=True):
         return sum(lines.reached for _, lines in self.sides)
 
 
-def evidence(base: str, head: str | None, change: Change, runs: Mapping[str, Sides | None]) -> Evidence:
+def evidence(change: Change, runs: Mapping[str, Sides | None]) -> Evidence:
     """Return the diff coverage of some runs by name; None for a run that came to no end."""
     known = [sides for sides in runs.values() if sides is not None]
     old, new = (together(sides[index] for sides in known) for index in (0, 1))
     return Evidence(
-        base=base,
-        head=head,
+        base=change.base,
+        head=change.head,
         problem=old.problem or new.problem or ("" if known else _NO_END),
         runs=tuple(RunEvidence(name=name, known=sides is not None) for name, sides in runs.items()),
         before=_lines(change.before, old),

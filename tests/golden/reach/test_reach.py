@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from golden.check.results import read_results
-from golden.check.since import Since
 from golden.cli import main
 from golden.reach.changed import Change
-from golden.reach.evidence import Evidence
+from golden.reach.evidence import Evidence, evidence
 from golden.reach.reached import Reached
 from golden.versions import told
 from tests.trees import commit, write
@@ -171,13 +170,12 @@ def test_the_script_itself_is_noted(repository: Path, capsys: pytest.CaptureFixt
 
 
 def test_what_one_run_could_not_measure_is_told_of_that_run_alone() -> None:
-    change = Change({}, {"work.py": frozenset([1, 3])})
-    since = Since("HEAD", None, ("work.py",), change)
-    since.note("blind", (Reached({}), Reached({}, "no means")))
-    since.note("seeing", (Reached({}), Reached({"work.py": frozenset([1])})))
-    assert told(since, "blind") == ["diff coverage: not measured: no means"]
-    assert told(since, "seeing")[1:] == ["  did not run in head: work.py:3"]
-    assert since.evidence().problem == "no means"
+    since = Change("HEAD", None, ("work.py",), {}, {"work.py": frozenset([1, 3])})
+    blind = (Reached({}), Reached({}, "no means"))
+    seeing = (Reached({}), Reached({"work.py": frozenset([1])}))
+    assert told(since, "blind", blind) == ["diff coverage: not measured: no means"]
+    assert told(since, "seeing", seeing)[1:] == ["  did not run in head: work.py:3"]
+    assert evidence(since, {"blind": blind, "seeing": seeing}).problem == "no means"
 
 
 @pytest.mark.parametrize(
