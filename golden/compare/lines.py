@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ class Line:
     number: int
     function: str
     text: str
-    values: tuple[tuple[str, str], ...]
+    values: Mapping[str, str]
 
     @property
     def place(self) -> str:
@@ -46,10 +46,7 @@ class LineChange:
 
 def read_lines(path: Path) -> list[Line]:
     """Return a log of lines in order."""
-    return [
-        Line(r["file"], r["line"], r["function"], r["text"], tuple(r["set"].items()))
-        for r in map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    ]
+    return [Line(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 # Of a line, by function and text, a name whose value can't repeat.
@@ -91,12 +88,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def _changed(a: Line, b: Line) -> list[str]:
-    return unequal(dict(a.values), dict(b.values))
+    return unequal(a.values, b.values)
 
 
 def _set_otherwise(gap: _Gap) -> set[str]:
     """Return the names that lines of one side set otherwise than those of the other in their place."""
-    x, y = ({name: value for line in side for name, value in line.values} for side in gap)
+    x, y = ({name: value for line in side for name, value in line.values.items()} for side in gap)
     return set(unequal(x, y))
 
 
@@ -107,7 +104,7 @@ def _of_gap(gap: _Gap) -> LineChange:
 
 
 def _value(a: Line, b: Line, name: str) -> LineChange:
-    before, after = (dict(line.values).get(name, "unchanged") for line in (a, b))
+    before, after = (line.values.get(name, "unchanged") for line in (a, b))
     return LineChange(a, b, name, before, after)
 
 

@@ -20,9 +20,9 @@ class Operation:
     name: str
     where: str
     place: str
-    arguments: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    arguments: Sequence[str]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,7 @@ class Located:
 
 def read_operations(path: Path) -> list[Operation]:
     """Return a log of operations in order."""
-    return [
-        Operation(
-            record["op"],
-            record["where"],
-            record["place"],
-            tuple(record["args"]),
-            tuple(record["in"]),
-            tuple(record["out"]),
-        )
-        for record in map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    ]
+    return [Operation(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:

@@ -94,10 +94,10 @@ class LineLog:
         code = frame.f_code
         record = {
             "file": str(Path(code.co_filename).relative_to(self._here)),
-            "line": line,
+            "number": line,
             "function": code.co_name,
             "text": linecache.getline(code.co_filename, line).strip(),
-            "set": changed,
+            "values": changed,
         }
         self._file.write(json.dumps(record) + "\n")
 

@@ -69,14 +69,15 @@ class OperationLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # What other processes sent is taken in whatever order it comes.
         if self._lines < OPERATIONS_AT_MOST and place is not None:
             self._lines += 1
+            others = [leaf for leaf in tree_leaves((args, kwargs)) if not isinstance(leaf, torch.Tensor)]
             line = {
-                "op": str(func),
+                "name": str(func),
                 "where": where,
                 "place": place,
-                "args": [_text(x) for x in tree_leaves((args, kwargs)) if not isinstance(x, torch.Tensor)],
-                "in": before,
+                "arguments": list(map(_text, others)),
+                "inputs": before,
                 # An operation may also write to its arguments.
-                "out": _digests((out, args)),
+                "outputs": _digests((out, args)),
             }
             self._file.write(json.dumps(line) + "\n")
         return out
