@@ -93,12 +93,8 @@ def verify(runs: Sequence[Run], *, root: Path, out: Path, workers: int = 1) -> l
 
     A run that fails leaves the others alone.
     """
-
-    def all_of(run: Run) -> tuple[Verdict, ...]:
-        return verify_one(Recordings(run, root=root, out=out))
-
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        return list(pool.map(all_of, runs))
+        return list(pool.map(lambda run: verify_one(Recordings(run, root=root, out=out)), runs))
 
 
 def verify_one(recordings: Recordings) -> tuple[Verdict, ...]:

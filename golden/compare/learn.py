@@ -97,7 +97,9 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
         if len(a.rows) != len(b.rows):
             continue
         if a.kind == "tensorboard":
-            yield from _tags(a, b)
+            for x, y in zip(a.rows, b.rows, strict=True):
+                if x["tag"] == y["tag"] and _may_be_learnt(x["value"], y["value"]):
+                    yield Unstable(kind="tag", where=a.name, name=x["tag"])
             continue
         for x, y in zip(a.rows, b.rows, strict=True):
             if x.keys() == y.keys() == {"line"}:
@@ -140,12 +142,6 @@ def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
             and in_words(a[name]) == in_words(b[name])
         ):
             yield Unstable(kind="order", where=name, name="of words")
-
-
-def _tags(a: Output, b: Output) -> Iterator[Unstable]:
-    for x, y in zip(a.rows, b.rows, strict=True):
-        if x["tag"] == y["tag"] and _may_be_learnt(x["value"], y["value"]):
-            yield Unstable(kind="tag", where=a.name, name=x["tag"])
 
 
 def _names(left: Sequence[Output], again: Sequence[Output]) -> Iterator[str]:

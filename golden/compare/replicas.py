@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -79,14 +78,9 @@ def _asked(text: str) -> str:
 
 
 def _together(process: Process) -> list[tuple[int | None, Call]]:
-    return [(number, call) for number, call in _calls(process) if not _of_some(call.text)]
-
-
-def _of_some(text: str) -> bool:
-    return text.partition(" ")[0] in _OF_SOME or " among ranks " in text
-
-
-def _calls(process: Process) -> Iterator[tuple[int | None, Call]]:
-    for step in process.steps:
-        yield from ((step.number, call) for call in step.calls)
-    yield from ((None, call) for call in process.calls)
+    calls = [(step.number, call) for step in process.steps for call in step.calls]
+    return [
+        (number, call)
+        for number, call in (*calls, *((None, call) for call in process.calls))
+        if call.text.partition(" ")[0] not in _OF_SOME and " among ranks " not in call.text
+    ]

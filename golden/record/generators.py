@@ -11,7 +11,7 @@ import random
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -194,14 +194,9 @@ def _is_seeded(args: Any, kwargs: Any) -> bool:
 
 def other_threads() -> bool:
     """Tell whether threads of the program run beside the main one: they may draw at any time."""
-    return any(True for _ in _program_threads())
-
-
-def _program_threads() -> Iterator[threading.Thread]:
     for thread in threading.enumerate():
-        if thread is threading.main_thread():
-            continue
         target = getattr(thread, "_target", None)
         module = getattr(target, "__module__", None) or type(thread).__module__
-        if str(module).partition(".")[0] not in _HARMLESS:
-            yield thread
+        if thread is not threading.main_thread() and str(module).partition(".")[0] not in _HARMLESS:
+            return True
+    return False

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from multiprocessing import util
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,8 @@ class Observer:
         self._folder = Path(self._spec["out"]) / f"process-{self._pid}-{os.urandom(4).hex()}"
         self._lines: Any = None
         self._watched: weakref.WeakKeyDictionary[Optimizer, Watched] = weakref.WeakKeyDictionary()
-        self._finals: dict[int, Callable[[], None]] = {}
+        # By number; each holds what its optimizer held, which is final when that is gone.
+        self._finals: dict[int, Watched] = {}
         self._optimizers = self._layouts = self._steps = 0
         self._losses: list[torch.Tensor] = []
         self._written: list[dict[str, int]] = []
@@ -297,16 +298,8 @@ class Observer:
         if found is None:
             found = Watched(self._optimizers)
             self._optimizers += 1
-            self._watched[optimizer] = found
-            number = found.number
-
-            def final(watched: Watched = found) -> None:
-                groups, state = watched.held
-                self._final(watched, self._held.optimizer(watched.number, groups), state)
-
-            # The closure holds the tensors as long as the optimizer lives: the state it dies with is final.
-            self._finals[number] = final
-            weakref.finalize(optimizer, self._on_death, number, self._pid).atexit = False
+            self._watched[optimizer] = self._finals[found.number] = found
+            weakref.finalize(optimizer, self._on_death, found.number, self._pid).atexit = False
         # Loading a state replaces both.
         found.held = optimizer.param_groups, optimizer.state
         return found
@@ -331,9 +324,10 @@ class Observer:
         )
 
     def _on_death(self, number: int, pid: int) -> None:
-        final = self._finals.pop(number, None)
-        if final is not None and pid == os.getpid():
-            final()
+        watched = self._finals.pop(number, None)
+        if watched is not None and pid == os.getpid():
+            groups, state = watched.held
+            self._final(watched, self._held.optimizer(number, groups), state)
 
     def _superseded(self, watched: Watched, params: list[torch.Tensor]) -> bool:
         # Parameters handed on to a later optimizer are final there, not when the first one is collected.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -84,10 +84,10 @@ def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
                 seen[id(module)] = _of_module(module, named["attribute"], named["extra state"])
             return seen[id(module)]
 
-        processes = tuple(
-            replace(process, looks=tuple(_of_look(look, of_module) for look in process.looks))
-            for process in processes
-        )
+        def of_look(look: Look) -> Look:
+            return replace(look, modules=tuple(map(of_module, look.modules)))
+
+        processes = tuple(replace(p, looks=tuple(map(of_look, p.looks))) for p in processes)
     ordered = len(trace.processes) <= 1
     renamed = rename(trace.outputs, named["file name"][""])
     outputs = tuple(_of_output(output, named, ordered=ordered) for output in renamed)
@@ -104,10 +104,6 @@ def rename(outputs: Sequence[Output], patterns: Iterable[str]) -> tuple[Output, 
         seen[name] += 1
         renamed.append(replace(output, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
     return tuple(renamed)
-
-
-def _of_look(look: Look, of_module: Callable[[ModuleState], ModuleState]) -> Look:
-    return replace(look, modules=tuple(map(of_module, look.modules)))
 
 
 def _of_module(
