@@ -75,18 +75,16 @@ def _output_field(field: FieldChange) -> str:
 def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Compared]:
     """Return the streams and files that differ, each once, and how much was compared."""
     a, b = ({output.name: output for output in side} for side in (left.outputs, right.outputs))
-    switched = {*left.about.without, *right.about.without}
     changes: list[OutputChange] = []
-    compared = Compared(uncompared=tuple(sorted(switched)))
+    compared = Compared(uncompared=tuple(sorted({*left.about.without, *right.about.without})))
     for name in dict.fromkeys([*a, *b]):
         x, y = a.get(name), b.get(name)
         if x is None or y is None:
             one = x or y
             assert one is not None
-            if not _left_out(one, switched):
-                changes.append(
-                    OutputChange(one.title, "extra" if x is None else "missing", "", (), len(one.rows))
-                )
+            changes.append(
+                OutputChange(one.title, "extra" if x is None else "missing", "", (), len(one.rows))
+            )
             continue
         if x.unread or y.unread:
             compared += Compared(uncompared=(f"{x.title} ({x.unread or y.unread})",))
@@ -98,10 +96,6 @@ def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Comp
             continue
         changes += found
     return changes, compared
-
-
-def _left_out(output: Output, switched: set[str]) -> bool:
-    return (output.name if output.name in ("stdout", "stderr") else "files") in switched
 
 
 def amount(output: Output) -> int:

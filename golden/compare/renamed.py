@@ -24,16 +24,14 @@ def renamed(left: Trace, right: Trace) -> tuple[Trace, tuple[str, ...]]:
     if not names:
         return right, ()
     processes = tuple(_with_names(process, names) for process in right.processes)
-    return replace(right, processes=processes), _told(names)
+    return replace(right, processes=processes), tuple(
+        f"the name of class {old} ({new} in head)" for new, old in names.items()
+    )
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:
     """Return a label, or the name of a tensor that begins with one, with another name of its class."""
     return _LABEL.sub(lambda match: f"{match[1] or ''}{names.get(match[2], match[2])}#", text)
-
-
-def _told(names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"the name of class {old} ({new} in head)" for new, old in names.items())
 
 
 def _names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -25,8 +25,8 @@ class Account:
     values: dict[Tolerance, list[int]] = field(default_factory=dict)
 
     def passes(self, tolerance: Tolerance | None, apart: int | None) -> bool:
-        """Tell whether a distance in ulps is allowed, and write it down if so."""
-        if tolerance is None or apart is None or not tolerance.allows(apart):
+        """Tell whether a distance in ulps is allowed, and write it down if so; None is no distance."""
+        if tolerance is None or apart is None or apart > tolerance.ulps:
             return False
         if apart:
             self.values.setdefault(tolerance, []).append(apart)

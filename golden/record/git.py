@@ -82,10 +82,8 @@ def files_of(root: Path, *, untracked: bool = True) -> list[str] | None:
     Without ``untracked`` those alone that it keeps.
     """
     try:
-        kept, new = (
-            _listed(root, "--cached", "--recurse-submodules"),
-            _listed(root, *_NEW) if untracked else (),
-        )
+        kept = _listed(root, "--cached", "--recurse-submodules")
+        new = _listed(root, *_NEW) if untracked else []
     except UnusableInput:
         return None
     # A file that is deleted and not committed is still listed.

@@ -53,10 +53,6 @@ class Tolerance(BaseModel, extra="forbid", frozen=True):
             raise ValueError("say why a difference there is no error")
         return reason
 
-    def allows(self, apart: int | None) -> bool:
-        """Tell whether two values may be so many ulps apart; None is no distance."""
-        return apart is not None and apart <= self.ulps
-
     def names(self, name: str) -> bool:
         """Tell whether a field, model or tensor of its kind is meant."""
         return is_named(name, self.field) if self.of == "events" else fnmatchcase(name, self.field)
