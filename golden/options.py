@@ -15,6 +15,9 @@ from golden.record import Run, find_root, find_run
 from golden.record.program import run_of
 from golden.trace.errors import UnusableInput
 
+_KEY = "golden.program"
+_DASHES = "--"
+
 root_option = click.option(
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True
 )
@@ -51,10 +54,6 @@ def kept(out: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="golden-") as scratch:
         yield Path(scratch)
-
-
-_KEY = "golden.program"
-_DASHES = "--"
 
 
 class ProgramCommand(click.Command):

@@ -9,8 +9,7 @@ import click
 
 from golden.check.ab import between
 from golden.check.progress import progress
-from golden.check.results import Result, Results, write_results
-from golden.check.shard import parse_shard, read_durations, shard
+from golden.check.results import Result, Results, parse_shard, read_durations, shard, write_results
 from golden.check.verify import verify
 from golden.compare.outcome import by_tolerance
 from golden.options import (

@@ -9,6 +9,12 @@ from golden.record import Run
 from golden.trace.errors import UnusableInput
 from golden.trace.trace import Trace
 
+# Those that divide by a square root, which MKL's vector functions round by the vendor of the CPU.
+_OTHERWISE = {
+    ("Adam", "AdamW", "Adagrad"): " without fused=True",
+    ("RMSprop", "Adadelta", "NAdam", "RAdam"): ", which has no fused version,",
+}
+
 
 def check_declared(run: Run, trace: Trace) -> None:
     """Raise `UnusableInput` for a table of the run file that names nothing of the record.
@@ -51,13 +57,6 @@ def check_same_tree(run: str, traces: Sequence[Trace]) -> None:
             f"run {run}: the tree changed between two runs of it; run the command again, and "
             "edit when it has ended"
         )
-
-
-# Those that divide by a square root, which MKL's vector functions round by the vendor of the CPU.
-_OTHERWISE = {
-    ("Adam", "AdamW", "Adagrad"): " without fused=True",
-    ("RMSprop", "Adadelta", "NAdam", "RAdam"): ", which has no fused version,",
-}
 
 
 def notes(trace: Trace) -> list[str]:

@@ -25,7 +25,7 @@ from golden.check.fixtures import (
     write_whole,
 )
 from golden.check.properties import Property, Recordings, judge_property
-from golden.check.shard import keep_durations
+from golden.check.results import keep_durations
 from golden.compare import Comparison, Different, Identical, NotComparable, compare
 from golden.compare.compare import judge
 from golden.record import Run, run_files

@@ -11,9 +11,8 @@ from esper_harness.report.plain import listed
 from golden.compare.divergence import END, Divergence, number_of, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
-from golden.trace.held import settings
 from golden.trace.kinds import RANDOM_STATE
-from golden.trace.streams import of_process
+from golden.trace.streams import of_process, settings
 from golden.trace.trace import Kinds
 
 _DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")

@@ -25,6 +25,8 @@ from golden.trace.trace import Trace
 
 # A run that takes this many times as long as the original, and some seconds more, counts as a crash.
 _PATIENCE, _GRACE_S = 4.0, 20.0
+# What a comparison never forgives; counts of reads and random states are left to it.
+_COMPARED = (*KINDS, "losses")
 How = Literal["different", "crashed", "nothing comparable", "survived", "not tried"]
 
 
@@ -91,10 +93,6 @@ def try_out(
             break
     shutil.rmtree(out / mutant.name, ignore_errors=True)
     return tuple(answers)
-
-
-# What a comparison never forgives; counts of reads and random states are left to it.
-_COMPARED = (*KINDS, "losses")
 
 
 class Watcher:

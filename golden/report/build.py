@@ -20,6 +20,13 @@ from golden.trace.trace import Trace
 
 # What `golden ab --localize` found, as lines, beside the traces of both sides.
 LOCALIZED = "localized.json"
+_WORDS = {
+    ExitCode.DIFFERENT: "different",
+    ExitCode.RUN_FAILED: "failed",
+    ExitCode.UNUSABLE: "failed",
+    ExitCode.NOTHING_COMPARABLE: "not comparable",
+    ExitCode.IDENTICAL: "identical",
+}
 
 
 def localized(left: Path, right: Path) -> list[str]:
@@ -113,15 +120,6 @@ def build(
 ) -> RunReport:
     """Compare two traces and gather what there is to show."""
     return RunReport(left_title, right_title, left, right, compare(left, right), tuple(closely))
-
-
-_WORDS = {
-    ExitCode.DIFFERENT: "different",
-    ExitCode.RUN_FAILED: "failed",
-    ExitCode.UNUSABLE: "failed",
-    ExitCode.NOTHING_COMPARABLE: "not comparable",
-    ExitCode.IDENTICAL: "identical",
-}
 
 
 def headline(reports: Sequence[RunReport | Result]) -> str:

@@ -16,11 +16,10 @@ from typing import Any, TypeVar
 import xxhash
 
 from golden.trace.events import Event
-from golden.trace.held import attributes, settings
 from golden.trace.kinds import END, HOST, KINDS, RANDOM_STATE, recorded
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, leaves, nesting
-from golden.trace.streams import streams, title_from
+from golden.trace.streams import attributes, settings, streams, title_from
 from golden.trace.tolerance import Tolerance, masked
 from golden.trace.trace import Between, Process, Record, Records, Site, Step, Trace, trace_of
 

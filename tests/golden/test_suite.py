@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from golden.check.shard import parse_shard, shard
+from golden.check.results import parse_shard, shard
 from golden.record import Run
 from golden.trace.errors import UnusableInput
 from tests.golden.project import PLAIN_RUN, Project
