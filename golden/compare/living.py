@@ -28,9 +28,9 @@ from golden.compare.sides import Found, Sides
 from golden.trace.kinds import MODULE_KINDS
 from golden.trace.living import Look, ModuleState, OwnGenerator
 from golden.trace.streams import of_process
+from golden.trace.tensors import by_name
 from golden.trace.trace import Process
 
-_HEX = 32
 T = TypeVar("T")
 
 
@@ -223,11 +223,8 @@ def paired(
 
 def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
     """Return the digests of one kind by name."""
-    text = state.digests[kind]
-    return {
-        name: text[index * _HEX : (index + 1) * _HEX]
-        for index, (name, _, _) in enumerate(state.form.tensors[kind])
-    }
+    found = by_name(state.form.tensors, state.digests, kind)
+    return {name: digest for name, (_, digest) in found.items()}
 
 
 def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
@@ -243,7 +240,7 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
             found.append(KindChange(kind, len(x.keys() | y.keys()), changes))
     if a.form.tensors != b.form.tensors and not found:
         found.append(KindChange("layout", 0, ()))
-    parameters = [name for name, _, _ in a.form.tensors["params"]]
+    parameters = [info.name for info in a.form.tensors["params"]]
     for flag, names, before, now in (
         ("training", a.form.modules, a.training, b.training),
         ("requires_grad", parameters, a.requires_grad, b.requires_grad),

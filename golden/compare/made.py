@@ -7,11 +7,10 @@ from collections.abc import Mapping
 
 from esper_harness.report.plain import listed, many
 from golden.compare.outcome import NotComparable
-from golden.trace.kinds import KINDS, MODULE_KINDS
 from golden.trace.trace import Trace
 
 _SHOWN = 2
-_Ways = Mapping[tuple[str, ...], set[str]]
+_Ways = Mapping[tuple[str, str, str], set[str]]
 
 
 def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
@@ -30,19 +29,14 @@ def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
 
 def _ways(trace: Trace) -> _Ways:
     """Collect how the digests of each tensor were made, of optimizers' tensors and of modules'."""
-    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    found: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for process in trace.processes:
-        for layout in {id(step.layout): step.layout for step in process.steps}.values():
-            for kind in KINDS:
-                for info in layout.tensors[kind]:
-                    if info.elements:
-                        found[kind, info.name].add(info.digest)
         modules = (module for look in process.looks for module in look.modules)
-        for module in {id(module.form): module for module in modules}.values():
-            for kind in MODULE_KINDS:
-                for (name, _, shape), how in zip(
-                    module.form.tensors[kind], module.form.made[kind], strict=True
-                ):
-                    if 0 not in shape:
-                        found[kind, module.group, name].add(how)
+        owners = {id(step.layout): ("", step.layout.tensors) for step in process.steps}
+        owners |= {id(module.form): (module.group, module.form.tensors) for module in modules}
+        for owner, tensors in owners.values():
+            for kind, infos in tensors.items():
+                for info in infos:
+                    if info.elements:
+                        found[kind, owner, info.name].add(info.digest)
     return found

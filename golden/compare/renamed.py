@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from golden.trace.living import Look
-from golden.trace.trace import Layout, Process, TensorInfo, Trace
+from golden.trace.trace import Layout, Process, Trace
 
 # Of a golden, behind how many there are of it.
 _LABEL = re.compile(r"^(\d+ )?(\w+)#")
@@ -83,7 +83,7 @@ def _with_names(process: Process, names: Mapping[str, str]) -> Process:
     def changed(layout: Layout) -> Layout:
         if id(layout) not in layouts:
             tensors = {
-                kind: tuple(TensorInfo(named(i.name), i.dtype, i.shape, i.digest) for i in infos)
+                kind: tuple(replace(info, name=named(info.name)) for info in infos)
                 for kind, infos in layout.tensors.items()
             }
             layouts[id(layout)] = replace(layout, roots=tuple(map(named, layout.roots)), tensors=tensors)

@@ -24,12 +24,11 @@ from golden.compare.values import distance, load_tensors
 from golden.trace.kinds import KINDS
 from golden.trace.numbers import apart_text, hex_ulps, readable
 from golden.trace.streams import Stream, streams
-from golden.trace.trace import Layout, Process, Step, TensorInfo
+from golden.trace.tensors import TensorInfo, by_name
+from golden.trace.trace import Process, Step
 
 if TYPE_CHECKING:
     import torch
-
-_HEX = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
     def tensors(kind: str) -> None:
         if a.digests[kind] == b.digests[kind] and a.layout.tensors[kind] == b.layout.tensors[kind]:
             return
-        named = _named(a.layout, a.digests, kind), _named(b.layout, b.digests, kind)
+        named = by_name(a.layout.tensors, a.digests, kind), by_name(b.layout.tensors, b.digests, kind)
         values = [side.get(kind, {}) for side in kept()]
         total = len(named[0].keys() | named[1].keys())
         changes.append(_change(kind, total, _tensor_changes(*named, *values)))
@@ -208,14 +207,6 @@ def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
     apart = hex_ulps(a, b)
     far = apart_text(float.fromhex(a), float.fromhex(b), apart) if apart is not None else ""
     return f"{readable(a)} -> {readable(b)}" + (f" ({far})" if far else "")
-
-
-def _named(layout: Layout, digests: Mapping[str, str], kind: str) -> dict[str, tuple[TensorInfo, str]]:
-    text = digests[kind]
-    return {
-        info.name: (info, text[index * _HEX : (index + 1) * _HEX])
-        for index, info in enumerate(layout.tensors[kind])
-    }
 
 
 def _tensor_changes(

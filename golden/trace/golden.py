@@ -199,7 +199,7 @@ class _Rows:
             groups[module.group].append(module)
         roots: dict[str, Record] = {}
         for name, group in groups.items():
-            made = _made([how for module in group for how in chain(*module.form.made.values())])
+            made = _made([i.digest for module in group for i in chain(*module.form.tensors.values())])
             tensors = {"params": [["", "", [], made]], "buffers": []}
             form = self._number("form", made, tensors=tensors, modules=[])
             digest = _short([self._content(module) for module in group])
@@ -213,9 +213,11 @@ class _Rows:
         return {**when, "roots": roots, "generators": None if look.generators is None else drawn}
 
     def _content(self, module: ModuleState) -> list[Any]:
-        form, *rest = module.content
+        _, *rest = module.content
         # A form is that of many moments: it is put in words once.
         if id(module.form) not in self._forms:
+            tensors = module.form.tensors.items()
+            form = [(kind, [(i.name, i.dtype, i.shape) for i in infos]) for kind, infos in tensors]
             self._forms[id(module.form)] = _short(form)
         return [self._forms[id(module.form)], *rest]
 

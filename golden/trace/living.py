@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from golden.trace.kinds import HOST, MODULE_KINDS
+from golden.trace.kinds import MODULE_KINDS
+from golden.trace.tensors import Tensors, read_tensors
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The names of a module's tensors by kind, with dtype and shape, and of the modules below it.
+    """The tensors of a module, and the names of the modules below it."""
 
-    ``made`` says by kind how the digest of each was made.
-    """
-
-    tensors: Mapping[str, tuple[tuple[str, str, tuple[int, ...]], ...]]
+    tensors: Tensors
     modules: tuple[str, ...]
-    made: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict.fromkeys(MODULE_KINDS, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +90,7 @@ class Looks:
     def read(self, record: Mapping[str, Any]) -> bool:
         """Take in one record; false if it is none of this kind."""
         if "form" in record:
-            tensors = {
-                kind: tuple((name, dtype, tuple(shape)) for name, dtype, shape, *_ in found)
-                for kind, found in record["tensors"].items()
-            }
-            made = {
-                kind: tuple(row[3] if len(row) > 3 else HOST for row in found)
-                for kind, found in record["tensors"].items()
-            }
-            self._forms[record["form"]] = Form(tensors, tuple(record["modules"]), made)
+            self._forms[record["form"]] = Form(read_tensors(record), tuple(record["modules"]))
             return True
         if "look" not in record:
             return False

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event, Moment, Written, moments
-from golden.trace.kinds import HOST, KINDS, RANDOM_STATE, SUMS
+from golden.trace.kinds import KINDS, RANDOM_STATE
 from golden.trace.living import Look, Looks
 from golden.trace.outputs import FILE as OUTPUTS
 from golden.trace.outputs import Output
 from golden.trace.place import Unstable
+from golden.trace.tensors import Tensors, read_tensors
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 7
@@ -54,32 +55,14 @@ class About(BaseModel, extra="forbid", frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class TensorInfo:
-    """Name, dtype and shape of one tensor; how its digest was made is no part of what it is."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    digest: str = field(default=HOST, compare=False)
-
-    @property
-    def elements(self) -> int:
-        """The number of its elements."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The tensors of one optimizer, by kind, in the order of their digests."""
+    """The tensors of one optimizer."""
 
     optimizer: int
     optimizer_class: str
     env: int | None
     roots: tuple[str, ...]
-    tensors: Mapping[str, tuple[TensorInfo, ...]]
+    tensors: Tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,20 +318,11 @@ def _between(record: Record, sites: Mapping[int, Site], texts: Mapping[int, str]
     }
 
 
-def _layout(record: dict[str, Any]) -> Layout:
-    for how in (row[3] for kind in KINDS for row in record["tensors"][kind] if len(row) > 3):
-        if not {HOST, SUMS}.issuperset(how.partition(":")[0].split("+")):
-            raise ValueError(f"it has digests made by {how!r}, which this version does not know")
+def _layout(record: Record) -> Layout:
     return Layout(
         optimizer=record["optimizer"],
         optimizer_class=record["class"],
         env=record["env"],
         roots=tuple(record["roots"]),
-        tensors={
-            kind: tuple(
-                TensorInfo(name, dtype, tuple(shape), *digest)
-                for name, dtype, shape, *digest in record["tensors"][kind]
-            )
-            for kind in KINDS
-        },
+        tensors=read_tensors(record),
     )
