@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ci.config import ConfigError
-from esper_harness.options import no_such_option
+from esper_harness.options import told
 from golden.trace.errors import GoldenError
 
 
@@ -62,11 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; errors become one line and an exit status."""
     try:
         return int(command.main(args=argv, prog_name="golden-gate run", standalone_mode=False) or 0)
-    except click.NoSuchOption as error:
-        click.echo(f"golden-gate run: {no_such_option(error)}", err=True)
-        return 2
     except click.ClickException as error:
-        click.echo(f"golden-gate run: {error.format_message()}", err=True)
+        click.echo(f"golden-gate run: {told(error)}", err=True)
         return 2
     except (ConfigError, GoldenError) as error:
         click.echo(f"golden-gate run: {error}", err=True)

@@ -33,14 +33,10 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
             status = command.main(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
-    except click.NoSuchOption as error:
-        from esper_harness.options import no_such_option
-
-        click.echo(f"{name}: {no_such_option(error)}", err=True)
-        return 2
     except (click.ClickException, Unusable) as error:
-        message = error.format_message() if isinstance(error, click.ClickException) else error
-        click.echo(f"{name}: {message}", err=True)
+        from esper_harness.options import told
+
+        click.echo(f"{name}: {told(error) if isinstance(error, click.ClickException) else error}", err=True)
         return 2
     except click.Abort:
         return 130

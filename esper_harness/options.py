@@ -43,10 +43,11 @@ GONE = {
 }
 
 
-def no_such_option(error: click.NoSuchOption) -> str:
-    """Return the line for an option that a command does not have."""
-    instead = GONE.get(error.option_name)
-    return f"{error.option_name} is gone: {instead}" if instead else error.format_message()
+def told(error: click.ClickException) -> str:
+    """Return the line for an error; of an option that was there once, it says what to do instead."""
+    if isinstance(error, click.NoSuchOption) and (instead := GONE.get(error.option_name)):
+        return f"{error.option_name} is gone: {instead}"
+    return error.format_message()
 
 
 def root_to_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:

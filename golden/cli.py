@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from esper_harness.options import ROOT_HELP, no_such_option, root_to_command
+from esper_harness.options import ROOT_HELP, root_to_command, told
 from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
@@ -109,11 +109,8 @@ def main(argv: list[str] | None = None) -> int:
 
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
-    except click.NoSuchOption as error:
-        click.echo(f"golden: {no_such_option(error)}", err=True)
-        return ExitCode.UNUSABLE
     except click.ClickException as error:
-        click.echo(f"golden: {error.format_message()}", err=True)
+        click.echo(f"golden: {told(error)}", err=True)
         return ExitCode.UNUSABLE
     except click.Abort:
         click.echo("golden: interrupted", err=True)

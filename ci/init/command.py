@@ -23,7 +23,7 @@ from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Report
 from codemods.plans import WriteError, write_all
 from codemods.program import SourceError, python_files
-from esper_harness.options import no_such_option
+from esper_harness.options import told
 from golden.check.fixtures import FOLDER
 from golden.record.files import RUNS_FOLDER
 
@@ -241,10 +241,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Ended as error:
         click.echo(f"golden-gate init: interrupted ({error})", err=True)
         return error.code
-    except click.NoSuchOption as error:
-        message = no_such_option(error)
     except click.ClickException as error:
-        message = error.format_message()
+        message = told(error)
     except (ConfigError, SourceError, WriteError) as error:
         message = str(error)
     except ValueError as error:
