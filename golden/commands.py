@@ -109,11 +109,11 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
     with kept(out) as folder:
         for run in runs:
             found = update(run, root=root, out=folder / run.name)
-            codes.append(int(found.code))
             if isinstance(found, Failed):
+                codes.append(int(found.code))
                 click.echo(f"golden: {found.message}", err=True)
                 continue
-            for path, change in found.changes:
+            for path, change in found:
                 click.echo(f"{change:9} {path.relative_to(root)}")
     for path in unused(root):
         click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")

@@ -83,7 +83,7 @@ def record(name: str, root: Path, notify: Callable[[str], None]) -> str | None:
         return str(error)
     if isinstance(found, Failed):
         return f"{found.message} (see `golden doctor {name}`)"
-    for path, change in found.changes:
+    for path, change in found:
         notify(f"{change} {path.relative_to(root)}")
     return None
 

@@ -200,17 +200,8 @@ def compare_everywhere(run: Run, trace: Trace, path: Path) -> Comparison:
 Change = Literal["created", "changed", "unchanged"]
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
-    """The changes that an update made to the goldens of one run."""
-
-    run: str
-    changes: tuple[tuple[Path, Change], ...]
-    code: ExitCode = ExitCode.IDENTICAL
-
-
-def update(run: Run, *, root: Path, out: Path) -> Updated | Failed:
-    """Renew the goldens of a run for this machine. A run that differs from itself gets none."""
+def update(run: Run, *, root: Path, out: Path) -> list[tuple[Path, Change]] | Failed:
+    """Renew the goldens of a run for this machine, and say how. A run that differs from itself gets none."""
     try:
         check_keepable(run)
         result = doctor(run, root=root, out=out)
@@ -231,7 +222,7 @@ def update(run: Run, *, root: Path, out: Path) -> Updated | Failed:
         (common_path(root, run.name), common_of(run, trace)),
     ]
     keep_durations(root, {run.name: trace.about.seconds * run.recordings})
-    return Updated(run.name, tuple((path, _write(path, dump(golden))) for path, golden in files))
+    return [(path, _write(path, dump(golden))) for path, golden in files]
 
 
 def refuse_under_ci() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
 from golden.compare.divergence import Divergence, number_of
 from golden.compare.sides import Found, Sides
-from golden.trace.trace import Call, Process
+from golden.trace.trace import Call
 
 NONE = "none"
 
@@ -60,30 +59,16 @@ class CallChange(Divergence):
 
 def compare_calls(sides: Sides) -> Found:
     """Find the first call that is another one, or that sends or receives something else."""
-    change = _first(sides.left.name, _paired(sides.left, sides.right))
-    return Found([change] if change is not None else [])
-
-
-def _first(
-    name: str, paired: Iterable[tuple[int | None, tuple[Call, ...], tuple[Call, ...]]]
-) -> CallChange | None:
-    for number, a, b in paired:
-        for index, (x, y) in enumerate(zip_longest(a, b)):
+    for number, a, b in sides.between():
+        for index, (x, y) in enumerate(zip_longest(a.calls, b.calls)):
             found = _compare(x, y)
             if found is not None:
                 change, before, now = found
                 points = [call.point for call in (x, y) if call is not None]
                 # What is given was made by then on both sides; what is received may be used from then on.
                 point = min(points) if change == "gets" else max(points)
-                return CallChange(name, change, number, index, before, now, point)
-    return None
-
-
-def _paired(left: Process, right: Process) -> Iterator[tuple[int | None, tuple[Call, ...], tuple[Call, ...]]]:
-    for a, b in zip(left.steps, right.steps, strict=False):
-        yield a.number, a.calls, b.calls
-    if len(left.steps) == len(right.steps):
-        yield None, left.calls, right.calls
+                return Found([CallChange(sides.left.name, change, number, index, before, now, point)])
+    return Found()
 
 
 def _compare(x: Call | None, y: Call | None) -> tuple[Literal["sequence", "gives", "gets"], str, str] | None:

@@ -80,11 +80,10 @@ def compare_fields(sides: Sides, only: str = "") -> Found:
 
 def _moments(sides: Sides) -> Iterator[tuple[int | None, str, Kinds, Kinds]]:
     """Yield what both sides hold after each step, by its number in base, and at the end."""
-    left, right = sides.left, sides.right
-    for x, y in zip(left.steps, right.steps, strict=False):
-        yield x.number, f"after step {x.number} overall", x.kinds, y.kinds
-    yield None, "at the end of the run", left.kinds, right.kinds
-    yield None, "", settings(left), settings(right)
+    for number, x, y in sides.between():
+        where = "at the end of the run" if number is None else f"after step {number} overall"
+        yield number, where, x.kinds, y.kinds
+    yield None, "", settings(sides.left), settings(sides.right)
 
 
 def _told(name: str, x: str | None, y: str | None) -> str:

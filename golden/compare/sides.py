@@ -16,7 +16,7 @@ from golden.compare.tolerance import Account
 from golden.trace.events import Moment
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.tolerance import Tolerance
-from golden.trace.trace import Process, Step
+from golden.trace.trace import Between, Process, Step
 
 # SequenceMatcher is quadratic in the worst case; longer stretches are matched place by place.
 _ALIGN_AT_MOST = 1500
@@ -70,6 +70,12 @@ class Sides:
         of_left, of_right = by_stream(self.left), by_stream(self.right)
         for stream in of_left:
             yield stream, (of_left[stream], of_right.get(stream, []))
+
+    def between(self) -> Iterator[tuple[int | None, Between, Between]]:
+        """Yield what came before each step that both took, by its number in base, and after the last one."""
+        for x, y in zip(self.left.steps, self.right.steps, strict=True):
+            yield x.number, x, y
+        yield None, self.left, self.right
 
     @property
     def until(self) -> int | None:
