@@ -107,12 +107,15 @@ def judge(
         found = compare_process(both, kinds)
         compared += found.compared
         divergences += found.divergences
-        # Events are dated by the steps of the first process.
+        # Events are dated by the steps of the first process, of both sides by those of the left one.
         moment_of = moment_of or both.on_the_left
     written, amount = compare_outputs(left, right)
     compared += amount
     divergences += written
-    changes = align(left.events, [_on_the_left(event, moment_of) for event in right.events])
+    events = right.events
+    if moment_of is not None:
+        events = tuple(replace(e, moment=None if e.moment is None else moment_of(e.moment)) for e in events)
+    changes = align(left.events, events)
     envs = env_verdicts(left, right, divergences, changes)
     tolerated = account.closed(agreed(left, right))
     if not divergences and not changes:
@@ -142,13 +145,6 @@ def compare_process(both: Sides, kinds: Sequence[Kind]) -> Found:
         compared += found.compared
         divergences += found.divergences
     return Found(divergences, compared)
-
-
-def _on_the_left(event: Event, moment_of: Callable[[Moment], Moment] | None) -> Event:
-    """Return an event of the right side, dated by the steps of the left side."""
-    if event.moment is None or moment_of is None:
-        return event
-    return replace(event, moment=moment_of(event.moment))
 
 
 def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Process, Process]]:

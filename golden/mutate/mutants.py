@@ -16,6 +16,7 @@ from golden.reach.changed import compiled, runnable
 # Nothing in these runs, or nobody's result depends on it.
 _SKIPPED = (cst.Annotation, cst.Import, cst.ImportFrom, cst.Assert, cst.TypeParameters, cst.TypeAlias)
 _MAIN = m.Comparison(left=m.Name("__name__"))
+_DOCSTRING = m.Expr(value=m.SimpleString() | m.ConcatenatedString())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def _walk(source: Source, code: frozenset[int]) -> Iterator[tuple[_Place, Operat
     waiting: list[tuple[cst.CSTNode, _Place]] = [(source.module, _Place(1, 1, frozenset(), ()))]
     while waiting:
         node, outer = waiting.pop()
-        if isinstance(node, _SKIPPED) or m.matches(node, _MAIN) or _is_docstring(node):
+        if isinstance(node, _SKIPPED) or m.matches(node, _MAIN | _DOCSTRING):
             continue
         place = _place(node, outer, source, code)
         for operator in OPERATORS:
@@ -137,10 +138,6 @@ def _of_edit(node: cst.CSTNode, edit: Edit, place: _Place, source: Source, code:
     # A part of a long expression may be left out, as in a conditional one.
     own = place.needs.intersection(range(first, last + 1))
     return replace(place, needs=own) if own else place
-
-
-def _is_docstring(node: cst.CSTNode) -> bool:
-    return m.matches(node, m.Expr(value=m.SimpleString() | m.ConcatenatedString()))
 
 
 def _told(data: bytes, edit: Edit) -> tuple[str, str]:

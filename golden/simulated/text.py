@@ -36,7 +36,8 @@ def render(result: Result) -> str:
     if left:
         total = sum(sync.count for sync in left)
         lines.append(f"and {many(len(left), 'row')} more, {many(total, 'sync')} (-o FILE has them)")
-    lines += ["", *_races(result), "", *_peaks(result), "", NOT_SIMULATED]
+    races = many(result.raced, "race") if result.races else "no race"
+    lines += ["", f"{races} between streams", *_race_lines(result), "", *_peaks(result), "", NOT_SIMULATED]
     return "\n".join(line for line, before in zip(lines, ["x", *lines], strict=False) if line or before)
 
 
@@ -100,12 +101,6 @@ def _rate(number: float, every: float, sign: str = "") -> str:
 
 def _function(sync: Sync) -> str:
     return f"{sync.function} (in {sync.call})" if sync.call else sync.function
-
-
-def _races(result: Result) -> list[str]:
-    if not result.races:
-        return ["no race between streams"]
-    return [f"{many(result.raced, 'race')} between streams", *_race_lines(result)]
 
 
 def _race_lines(result: Result) -> Iterator[str]:
