@@ -15,7 +15,14 @@ from codemods.program.modules import Module, effects_of
 from codemods.program.nodes import called_name
 from codemods.program.origins import imported
 from codemods.program.patches import ANY_NAME, replacing_of
-from codemods.program.repository import ModuleName, is_below, package_of, packages_around, shown_path
+from codemods.program.repository import (
+    ModuleName,
+    is_below,
+    package_of,
+    packages_around,
+    script_imported,
+    shown_path,
+)
 from codemods.program.source import SourceError, read_source, shared_tree
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
@@ -129,6 +136,8 @@ def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | No
     root, source = around.root, around.path
     if _is_ignored(path, source):
         return f"git ignores {shown_path(path, root)}"
+    if (name := script_imported(source)) is not None:
+        return f"it is run as a script, and imported as {name}, by which {path.stem} would not be found"
     listed = having(source.stem)
     for name in _SETTINGS if "." not in module else ():
         data = (root / name).read_bytes() if (root / name).is_file() else b""

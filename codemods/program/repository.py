@@ -89,8 +89,9 @@ def module_name(path: Path, root: Path) -> ModuleName:
 def packages_around(path: Path) -> list[Path]:
     """The package folders that a file lies in, innermost first.
 
-    A folder without ``__init__.py`` that lies in a package is one, too, where the project spells its dotted
-    name, unless the file imports others beside it without that name, as a script does.
+    A folder without ``__init__.py`` is one, too, where the project spells its dotted name and it lies in a
+    package, or the file is imported by that name or imports others by it; unless the file imports others
+    beside it without that name, as a script does.
     """
     near = list(itertools.takewhile(_is_package, path.parents))
     if not path.is_absolute() or len(near) == len(path.parents) - 1:
@@ -98,10 +99,41 @@ def packages_around(path: Path) -> list[Path]:
     top = project_root(path)
     below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
     outer = [depth for depth, folder in enumerate(below) if depth > len(near) and _is_package(folder)]
-    if not outer or (not near and any(_imported_beside(path))):
+    if not near and any(_imported_beside(path)):
         return near
+    if not outer:
+        return near or _named_folders(path, below, top)
     around = below[: outer[-1] + 1]
     return around if _is_spelled(".".join(folder.name for folder in reversed(around)), top) else near
+
+
+def _named_folders(path: Path, below: list[Path], top: Path) -> list[Path]:
+    """Folders that are no packages, by whose names a file is imported, or imports others."""
+    data = path.read_bytes() if path.is_file() else b""
+    for depth in range(len(below), 0, -1):
+        outermost = below[depth - 1]
+        for name in map(bytes.decode, _imported_from(outermost.name).findall(data)):
+            if (outermost / f"{name}.py").is_file() or (outermost / name).is_dir():
+                return below[:depth]
+    return [] if b"__main__" in data else below[: _depth_of_name(path, below, top)]
+
+
+def _depth_of_name(path: Path, below: list[Path], top: Path) -> int:
+    """How many of its folders the dotted name has by which the project imports a file; 0 for none."""
+    for depth in range(len(below), 0, -1):
+        if path.stem in _spelled(".".join(folder.name for folder in reversed(below[:depth])), top):
+            return depth
+    return 0
+
+
+def script_imported(path: Path) -> str | None:
+    """The dotted name by which the project imports a file in no package that is a script, too."""
+    top = project_root(path)
+    below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
+    if packages_around(path) or any(_imported_beside(path)) or top not in path.parents:
+        return None
+    folders = below[: _depth_of_name(path, below, top)]
+    return ".".join([*(folder.name for folder in reversed(folders)), path.stem]) if folders else None
 
 
 def _is_package(folder: Path) -> bool:
@@ -133,6 +165,19 @@ def imported_as_script(path: Path) -> str | None:
         if not known and head not in sys.stdlib_module_names:
             return head
     return None
+
+
+def _imported_from(dotted: str) -> re.Pattern[bytes]:
+    """A pattern of imports of a folder's modules by its dotted name; its group is the module."""
+    named = rb"^\s*(?:from|import)\s+" + re.escape(dotted).encode()
+    return re.compile(named + rb"(?:\.|\s+import\s+\(?\s*)([A-Za-z_]\w*)", re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=256)
+def _spelled(dotted: str, top: Path) -> frozenset[str]:
+    """Modules of a folder that some file of a project imports by its dotted name."""
+    found = (_imported_from(dotted).findall(data) for _, data in mentioning(python_files(top), [dotted]))
+    return frozenset(map(bytes.decode, itertools.chain.from_iterable(found)))
 
 
 @functools.lru_cache(maxsize=256)

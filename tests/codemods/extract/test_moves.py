@@ -239,6 +239,30 @@ def test_a_folder_of_a_package_that_is_none_itself_is_imported_as_others_do(
     assert execute(tmp_path, "-c", "import pkg; print(pkg.outer(2))") == "3\n"
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["it imports by the name", "it is imported by the name"])
+@pytest.mark.parametrize("script", [True, False], ids=["script", "module"])
+def test_a_folder_that_is_no_package_is_named_as_the_project_names_it(
+    tmp_path: Path, extract: Command, execute: Execute, own: bool, script: bool
+) -> None:
+    folder = tmp_path / "lib" / "train"
+    folder.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "lib" / "rates.py").write_text("RATE = 2\n")
+    (tmp_path / "run.py").write_text("from lib.train.source import outer\nprint(outer(2))\n")
+    source = "from lib.rates import RATE\n" if own else "RATE = 2\n"
+    source += "def outer(n):\n    def h(x):\n        return x + n\n    return h(RATE)\n"
+    source += "if __name__ == '__main__':\n    print(outer(1))\n" if script else ""
+    (folder / "source.py").write_text(source)
+    ran = extract(folder / "source.py", "--to", folder / "parts.py", "--write")
+    assert execute(tmp_path, "run.py") == "4\n"
+    if script and not own:
+        assert ran.code == 1
+        assert "loaded-otherwise" in ran.out
+    else:
+        assert ran.code == 0, ran.err
+        assert "from lib.train.parts import" in (folder / "source.py").read_text()
+
+
 def test_a_script_in_a_package_imports_as_it_does_already(
     tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
