@@ -70,13 +70,14 @@ def build_report(
         moves = propose_moves(analysis, around, replaced, [shown_path(folder, root) for folder in tests])
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
-        version=4,
+        version=5,
         path=source.path,
         module=name.name,
         lines=len(source.lines),
         functions=functions,
         other_seams=context.seams(lambda seam: seam.name not in told),
         definitions=None if moves is None else moves.definitions,
+        loop=None if moves is None else moves.loop,
         plan=None if moves is None else moves.plan,
         no_plan=None if moves is None else moves.no_plan,
     )

@@ -1,4 +1,4 @@
-"""Definitions of a module that a plan could move, and a plan that moves them."""
+"""Definitions of a module that a plan could move, and a plan that moves them and takes a loop out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.audit.report import Answer, DefinitionReport
+from codemods.audit.loop import Loop, longest_loop
+from codemods.audit.report import Answer, DefinitionReport, LoopReport
 from codemods.plans.moving import Mover
 from codemods.plans.run import run_plan
 from codemods.plans.site import Layout, Overlay, Site
@@ -25,9 +26,10 @@ from codemods.rewrites.rules.moving import is_main_block
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The definitions of a module; the text of a plan, or why there is none."""
+    """The definitions of a module, and its longest loop; the text of a plan, or why there is none."""
 
     definitions: tuple[DefinitionReport, ...]
+    loop: LoopReport | None
     plan: str | None
     no_plan: str | None
 
@@ -39,7 +41,9 @@ def propose_moves(
     lookup, layout = Definitions(analysis), Layout(around.root, around.path, around.path)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     found = {name: each for name in names if isinstance(each := lookup.find(name), Definition)}
-    target, stays = _target(layout.source), _entry(analysis, names)
+    source, target = layout.shown(layout.source), _target(layout.source)
+    loop, told = _loop(analysis, layout, tests)
+    stays = _entry(analysis, names) | ({loop.function} if loop else set())
     refused: dict[str, Refusal] = {}
     chosen = [name for name in names if name not in stays]
     while chosen:
@@ -72,12 +76,26 @@ def propose_moves(
     wanted = {name for name in chosen if name not in constants}
     while more_constants := {read for name in wanted for read in own[name]} & constants - wanted:
         wanted |= more_constants
-    if not wanted:
-        return Moves(reports, None, "no function or class in it can move to another file")
     moved = [name for name in chosen if name in wanted]
-    plan = _text(layout.shown(layout.source), layout.shown(target), moved, tests)
-    wrong = _try(plan, layout.root)
-    return Moves(reports, None if wrong else plan, wrong)
+    wrong = "no function or class in it can move to another file"
+    for parts in ((moved, loop), (moved, None), ([], loop)):
+        if any(parts):
+            plan = _text(source, layout, target, *parts, tests)
+            if (outcome := _try(plan, layout.root)) is None:
+                return Moves(reports, told, plan, None)
+            wrong = outcome if isinstance(outcome, str) else f"{outcome[0]}: {outcome[1].reason}"
+    return Moves(reports, told, None, wrong)
+
+
+def _loop(analysis: Analysis, layout: Layout, tests: Sequence[str]) -> tuple[Loop | None, LoopReport | None]:
+    """Find the longest loop, if a plan can take it out; and what is told of it."""
+    loop = longest_loop(analysis)
+    if loop is None:
+        return None, None
+    outcome = _try(_text(layout.shown(layout.source), layout, layout.source, [], loop, tests), layout.root)
+    if outcome is None:
+        return loop, loop.report(Answer("lifted"))
+    return None, None if isinstance(outcome, str) else loop.report(Answer("refused", refusal=outcome[1]))
 
 
 def _target(source: Path) -> Path:
@@ -102,28 +120,31 @@ def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:
     return frozenset({"main"} | (own if len(own) == 1 else set()))
 
 
-def _text(source: str, target: str, names: Sequence[str], tests: Sequence[str]) -> str:
+def _text(
+    source: str, layout: Layout, target: Path, names: Sequence[str], loop: Loop | None, tests: Sequence[str]
+) -> str:
     """Write a plan as TOML, which reads strings as JSON writes them."""
 
     def quoted(text: str) -> str:
         return json.dumps(text, ensure_ascii=False)
 
-    lines = [
-        "version = 1",
-        f"source = {quoted(source)}",
-        "",
-        "[[move]]",
-        f"to = {quoted(target)}",
-        "names = [",
-    ]
-    lines += [*(f"    {quoted(name)}," for name in names), "]"]
+    lines = ["version = 1", f"source = {quoted(source)}"]
+    if loop is not None:
+        lines.append(f"function = {quoted(loop.function)}")
+    if names:
+        lines += ["", "[[move]]", f"to = {quoted(layout.shown(target))}", "names = ["]
+        lines += [*(f"    {quoted(name)}," for name in names), "]"]
+    if loop is not None:
+        file = layout.source.with_name(loop.file)
+        lines += ["", "[loop]", f"class = {quoted(loop.class_name)}", f"to = {quoted(layout.shown(file))}"]
+        lines.append(f"at = {loop.at}")
     if tests:
         lines += ["", "[seams]", f"tests = [{', '.join(map(quoted, tests))}]"]
     return "\n".join(lines) + "\n"
 
 
-def _try(plan: str, root: Path) -> str | None:
-    """Carry a plan out in memory; say why it can't be, in a line."""
+def _try(plan: str, root: Path) -> tuple[str, Refusal] | str | None:
+    """Carry a plan out in memory; say why it can't be: what of it is refused, or a line."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "plan.toml")
         path.write_text(plan, encoding="utf-8")
@@ -131,4 +152,5 @@ def _try(plan: str, root: Path) -> str | None:
             refused = run_plan(path, root).refused
         except Unusable as error:
             return str(error).replace(f"{folder}/", "")
-    return None if not refused else f"{refused[0].name}: {refused[0].refusal and refused[0].refusal.reason}"
+    found = ((row.name, row.refusal) for row in refused if row.refusal is not None)
+    return next(found, None)

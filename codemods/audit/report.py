@@ -68,6 +68,16 @@ class DefinitionReport:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopReport:
+    """The longest loop of a function at the top level, and whether a plan could make a class of it."""
+
+    function: str
+    line: int
+    end_line: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
 class HelperReport:
     """One helper.
 
@@ -126,17 +136,20 @@ class Report:
     Attributes:
         other_seams: seams that none of the reported functions reads; None if no tests were searched.
         definitions: what the module defines; None where one function was asked for.
-        plan: one that moves what can be moved of them, and was carried out in memory; None if there is none.
+        loop: the longest loop of its functions, if it is long.
+        plan: one that moves what can be moved of them and takes that loop out, and was carried out in memory;
+            None if there is none.
         no_plan: why there is none.
     """
 
-    version: Literal[4]
+    version: Literal[5]
     path: str
     module: str
     lines: int
     functions: tuple[FunctionReport, ...]
     other_seams: tuple[SeamReport, ...] | None
     definitions: tuple[DefinitionReport, ...] | None
+    loop: LoopReport | None
     plan: str | None
     no_plan: str | None
 

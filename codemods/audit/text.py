@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from codemods.audit.report import Answer, Capture, FunctionReport, HelperReport, Report, SeamReport
+from codemods.audit.report import (
+    Answer,
+    Capture,
+    FunctionReport,
+    HelperReport,
+    LoopReport,
+    Report,
+    SeamReport,
+)
 from codemods.rewrites.refusals import Refusal
 from esper_harness.report.plain import columns
 
@@ -49,6 +57,8 @@ def _definitions(report: Report) -> Iterator[str]:
         yield ""
         yield f"  {', '.join(names)}: {refusal.code}, line {refusal.line}: {refusal.reason}"
         yield f"    way out: {refusal.way_out}"
+    if report.loop is not None:
+        yield from _loop(report.loop)
     yield ""
     if report.plan is None:
         yield f"no plan: {report.no_plan}"
@@ -59,6 +69,16 @@ def _definitions(report: Report) -> Iterator[str]:
     )
     yield ""
     yield report.plan.rstrip("\n")
+
+
+def _loop(loop: LoopReport) -> Iterator[str]:
+    yield ""
+    where = f"the longest loop: lines {loop.line}-{loop.end_line}, in {loop.function}"
+    if (refusal := loop.answer.refusal) is None:
+        yield f"{where}; a plan makes a class of it"
+        return
+    yield f"{where}; refused: {refusal.code}, line {refusal.line}: {refusal.reason}"
+    yield f"  way out: {refusal.way_out}"
 
 
 def _function(function: FunctionReport) -> Iterator[str]:

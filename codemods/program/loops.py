@@ -33,7 +33,7 @@ def loop_statement(
     Raises:
         LoopError: if there is none, or several and no ``at``.
     """
-    found = [s for s in node.body if isinstance(s, (*_LOOPS, *_AROUND)) and _has_loop(s)]
+    found = statements_with_loops(node)
     direct = [s for s in found if isinstance(s, _LOOPS)]
     if not found:
         raise LoopError(f"{node.name} has no loop among its statements")
@@ -46,6 +46,11 @@ def loop_statement(
         places = ", ".join(f"{found.index(s) + 1} (line {line(s.lineno)})" for s in found)
         raise LoopError(f"{node.name} has several statements with a loop; choose one with at: {places}")
     return chosen[0]
+
+
+def statements_with_loops(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    """The statements of a function that are loops, or hold one."""
+    return [s for s in node.body if isinstance(s, (*_LOOPS, *_AROUND)) and _has_loop(s)]
 
 
 def _has_loop(statement: ast.AST) -> bool:
