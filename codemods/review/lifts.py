@@ -25,6 +25,7 @@ from codemods.review.shape import (
     parameters,
     regular_call,
     regular_definition,
+    renamed,
     rewritten,
     with_captures,
     with_parameters,
@@ -63,6 +64,9 @@ class Lifts:
         self._base, self._head, self._matching = base, head, matching
         self.pairs: list[tuple[Unit, Unit]] = []
         self.units: set[int] = set()
+        # Of the head's lifted functions, by their units: the names in the base, and the captures.
+        self.names: dict[int, str] = {}
+        self.captures: dict[int, frozenset[str]] = {}
         self.refused: list[NotLifted] = []
         self._heads = {id(pair.base): pair.head for pair in matching.pairs}
         free = [*(pair.head for pair in matching.pairs if not pair.equal), *matching.new]
@@ -194,7 +198,7 @@ class Lifts:
 
         def named(tree: Definition) -> Definition:
             """As it is shown: by the names that the head has."""
-            return rewritten(tree, lambda _, copy: _by_name(copy, names))
+            return renamed(tree, names)
 
         def passing(node: ast.AST, copy: ast.AST) -> ast.AST:
             if node not in calls:
@@ -219,6 +223,7 @@ class Lifts:
             node = ast.fix_missing_locations(ast.Module([normalised(body)], []))
             unit = Unit(path, "function", helper.qualname, _content(node, body.name), (named(body),))
             self._base.put(path, body.name, unit)
+            self.names[id(found[helper].head)] = body.name
             self.units.add(id(unit))
             extras[id(found[helper].head)] = needs
             self.pairs.append((unit, found[helper].head))
@@ -236,6 +241,8 @@ class Lifts:
                 self._head.put(path, name, changed)
                 self.units.add(id(changed))
         self.pairs = [(base, new[id(head)]) for base, head in self.pairs]
+        self.names = {id(new[head]): name for head, name in self.names.items()}
+        self.captures = {id(new[head]): names for head, names in extras.items()}
 
     def _called(
         self, unit: Unit, extras: Mapping[int, frozenset[str]]
@@ -246,11 +253,20 @@ class Lifts:
         for name in names:
             meaning = unit if name == unit.own else self._head.meaning(unit.path, name)
             if isinstance(meaning, Unit) and id(meaning) in extras:
-                node = meaning.original[0]
-                assert isinstance(node, Function)
-                positional = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
-                found[name] = (positional, extras[id(meaning)])
+                found[name] = (_positional(meaning), extras[id(meaning)])
         return found
+
+    def called_as(self, unit: Unit, names: Mapping[str, Unit]) -> Unit:
+        """A unit that calls lifted functions by other names, in the form of the lift."""
+        called = {name: (_positional(meant), self.captures[id(meant)]) for name, meant in names.items()}
+        return _in_regular_form(unit, called, frozenset()) if called else unit
+
+
+def _positional(unit: Unit) -> list[str]:
+    """The positional parameters of a function."""
+    node = unit.original[0]
+    assert isinstance(node, Function)
+    return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
 
 
 def _in_regular_form(
@@ -278,12 +294,6 @@ def _in_regular_form(
 
 def _content(node: ast.Module, name: str) -> Content:
     return Content(lambda: node, "function", name)
-
-
-def _by_name(node: ast.AST, names: Mapping[str, str]) -> ast.AST:
-    if isinstance(node, ast.Name):
-        node.id = names.get(node.id, node.id)
-    return node
 
 
 def _virtual(helper: Helper) -> str:

@@ -7,7 +7,7 @@ class itself must hold what it is given and nothing else.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from codemods.program.lifting import Analysis
@@ -19,7 +19,7 @@ from codemods.review.content import Function
 from codemods.review.match import Matching
 from codemods.review.normal import normalised, written
 from codemods.review.report import NotLifted
-from codemods.review.shape import Definition, rewritten, with_statement
+from codemods.review.shape import Definition, renamed, rewritten, with_statement
 from codemods.review.side import Outside, Side
 from codemods.review.units import Unit
 from codemods.rewrites.refusals import Refusal
@@ -28,6 +28,8 @@ from codemods.rewrites.refusals import Refusal
 _SPECIAL = frozenset(["ClassVar", "InitVar", "KW_ONLY"])
 # What a dataclass may be asked for that changes nothing about what its fields hold.
 _OPTIONS = frozenset(["frozen", "slots", "kw_only", "eq", "repr"])
+CalledAs = Callable[[Unit, Mapping[str, Unit]], Unit]
+"""A unit that calls lifted functions by other names, in the form of the lift."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,17 @@ class _Other(Exception):
 class Loops:
     """Classes of the head that run a loop of the base; changes the base's side as `Lifts` does."""
 
-    def __init__(self, base: Side, head: Side, matching: Matching) -> None:
+    def __init__(
+        self, base: Side, head: Side, matching: Matching, lifted: Mapping[int, str], called_as: CalledAs
+    ) -> None:
+        """``lifted`` are the base's names of lifted functions, by the head's units."""
         self._base, self._head = base, head
         self.pairs: list[tuple[Unit, Unit]] = []
         self.holders: list[tuple[Unit, Unit]] = []
         self.units: set[int] = set()
         self.refused: list[NotLifted] = []
         new = {id(unit) for unit in matching.new}
+        self._lifted, self._called_as = lifted, called_as
         for pair in matching.pairs:
             if not pair.equal and pair.base.kind == pair.head.kind == "function":
                 for run in self._runs(pair.head, new):
@@ -107,14 +113,23 @@ class Loops:
             if body.unpacked != given:
                 raise _Other("what the class is given is not what its method takes from it")
             fetched = self._fetched(base, head, run, body.imported)
-            place, loop = self._decided(base, run, body, given, fetched)
+            handed = {name: self._head.meaning(head.path, name) for name in given}
+            units = {
+                name: unit
+                for name, unit in handed.items()
+                if isinstance(unit, Unit) and id(unit) in self._lifted
+            }
+            lifted = {name: self._lifted[id(unit)] for name, unit in units.items()}
+            place, loop = self._decided(base, run, body, given, fetched, lifted)
         except _Other as other:
             line = run.target.original[0].lineno
             self.refused.append(
                 NotLifted(run.target.path, run.target.qualname, line, "other-loop", str(other))
             )
             return
-        self._put(base, head, run, body, place, loop, holders)
+        run = replace(run, method=self._called_as(run.method, units))
+        self._head.put(run.method.path, run.method.qualname, run.method)
+        self._put(base, head, run, _body(run.method), place, loop, holders, lifted)
 
     def _given(self, unit: Unit, call: ast.Call, holders: dict[str, Unit]) -> dict[str, tuple[str, ...]]:
         """Variables that a call hands to a class that only holds them, each with the fields to go through."""
@@ -219,8 +234,12 @@ class Loops:
         body: _Body,
         given: Mapping[str, tuple[str, ...]],
         fetched: frozenset[str],
+        lifted: Mapping[str, str],
     ) -> tuple[int, ast.stmt]:
-        """Where the loop stands in the base, if what is handed in and back is what it needs."""
+        """Where the loop stands in the base, if what is handed in and back is what it needs.
+
+        ``lifted`` functions that are handed in have names of their own in the base.
+        """
         # Most changes hold no such class, and are done before the rules are loaded.
         from codemods.rewrites.loop.rules import decide_loop
 
@@ -231,13 +250,16 @@ class Loops:
             raise _Other(f"its loop is not one of {base.qualname} alone")
         [place] = places
         first = _none_first(definition, run)
-        analysis, scope = self._as_text(base, _with_body(definition, [*first, *definition.body]))
+        analysis, scope, names = self._as_text(base, _with_body(definition, [*first, *definition.body]))
         node = scope.node
         assert isinstance(node, Function)
         parts = Parts(analysis, scope, node, node.body[place + len(first)])
+        if met := sorted(lifted.keys() & {*parts.names, *parts.globals}):
+            raise _Other(f"{', '.join(met)} means something else in the loop")
+        given = {names.get(lifted.get(name, ""), name): path for name, path in given.items()}
         module = {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
-        seams = (fetched | given.keys()) & module
-        decision = decide_loop(parts, seams, frozenset(), in_package=body.imported is not None)
+        handed = (fetched | given.keys()) & module
+        decision = decide_loop(parts, frozenset(), handed, in_package=body.imported is not None)
         if isinstance(decision, Refusal):
             raise _Other(decision.reason)
         if other := sorted(fetched - set(decision.fetched)):
@@ -259,8 +281,8 @@ class Loops:
             raise _Other("a return in the loop and the call in its place do not agree")
         return place, definition.body[place]
 
-    def _as_text(self, base: Unit, definition: Definition) -> tuple[Analysis, Scope]:
-        """The base's module with the function as it is now, read afresh."""
+    def _as_text(self, base: Unit, definition: Definition) -> tuple[Analysis, Scope, dict[str, str]]:
+        """The base's module with the function as it is now, read afresh; names that stand for others."""
         names: dict[str, str] = {}
 
         def valid(_: ast.AST, copy: ast.AST) -> ast.AST:
@@ -284,7 +306,7 @@ class Loops:
         found = [s for s in analysis.tree.scopes() if s.kind == "function" and s.qualname == base.qualname]
         if len(found) != 1:
             raise _Other(f"there are {len(found)} functions {base.qualname}")
-        return analysis, found[0]
+        return analysis, found[0], names
 
     def _put(
         self,
@@ -295,18 +317,16 @@ class Loops:
         place: int,
         loop: ast.stmt,
         holders: Mapping[str, Unit],
+        lifted: Mapping[str, str],
     ) -> None:
         """Put the call in the loop's place, and the loop in the class."""
+        here = {**lifted, **{name: _virtual(name) for name in holders}}
+        inside = {virtual: name for name, virtual in lifted.items()}
         for name, holder in holders.items():
             held = replace(holder, path=base.path)
             self._base.put(base.path, _virtual(name), held)
             self.holders.append((held, holder))
             self.units |= {id(held), id(holder)}
-
-        def named(_: ast.AST, copy: ast.AST) -> ast.AST:
-            if isinstance(copy, ast.Name) and copy.id in holders:
-                copy.id = _virtual(copy.id)
-            return copy
 
         [after], [plain], [shown] = head.node.body, base.node.body, base.original
         assert isinstance(after, Function)
@@ -314,13 +334,13 @@ class Loops:
         assert isinstance(shown, Function)
         call = after.body[len(run.above)]
         own = shown.body[place + (ast.get_docstring(shown, clean=False) is not None)]
-        made = _with_body(plain, [*plain.body[:place], rewritten(call, named), *plain.body[place + 1 :]])
+        made = _with_body(plain, [*plain.body[:place], renamed(call, here), *plain.body[place + 1 :]])
         text = _with_body(shown, [call if statement is own else statement for statement in shown.body])
         changed = replace(with_statement(base, made), original=(text,))
         self._base.put(base.path, base.qualname, changed)
         [method] = run.method.original
         assert isinstance(method, Function)
-        inner = _with_body(method, [*body.prologue, loop, *body.epilogue])
+        inner = _with_body(method, [*body.prologue, renamed(loop, inside), *body.epilogue])
         inner.lineno, inner.end_lineno = own.lineno, own.end_lineno
         moved = with_statement(replace(run.method, path=base.path, qualname=f"{base.qualname} (loop)"), inner)
         moved = replace(moved, original=(_with_body(inner, [*body.prologue, own, *body.epilogue]),))

@@ -54,7 +54,7 @@ def review(base: Tree, head: Tree, paths: Sequence[str] = ()) -> Review:
     lifts = Lifts(before, after, matching)
     if lifts.pairs:
         matching = Matching(before, after, lifts.pairs)
-    loops = Loops(before, after, matching)
+    loops = Loops(before, after, matching, lifts.names, lifts.called_as)
     if loops.pairs:
         matching = Matching(before, after, [*lifts.pairs, *loops.pairs], loops.holders)
     told = [*_unreadable(before, "base"), *_unreadable(after, "head")]

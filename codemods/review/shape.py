@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from codemods.review.content import Function
@@ -44,6 +44,17 @@ def rewritten(
     if hasattr(node, "lineno"):
         ast.copy_location(made, node)
     return change(node, made)  # type: ignore[return-value]
+
+
+def renamed(tree: Node, names: Mapping[str, str]) -> Node:
+    """A copy of a tree with other names for some."""
+
+    def change(_: ast.AST, copy: ast.AST) -> ast.AST:
+        if isinstance(copy, ast.Name):
+            copy.id = names.get(copy.id, copy.id)
+        return copy
+
+    return rewritten(tree, change)
 
 
 def with_parameters(node: Definition, names: Iterable[str]) -> Definition:

@@ -168,6 +168,68 @@ CASES["a loop to a class, its helper lifted"] = (
         "    return Loop(data=data, seen=seen, rate=rate).run()\n"
     },
 )
+HANDED = """
+try:
+    import one
+except ImportError:
+    pass
+import math
+"""
+HANDING = """
+def _step(x, *, seen, rate):
+    seen.append(x * rate)
+def train(data, rate, later):
+    seen = []
+    Loop(data=data, seen=seen, rate=rate, later=later, _step=_step, math=math).run()
+    print(seen)
+"""
+HOLDER = """
+from dataclasses import dataclass
+from typing import Any
+@dataclass
+class Loop:
+    data: Any
+    seen: Any
+    rate: Any
+    later: Any
+    _step: Any
+    math: Any
+    def run(self):
+        data = self.data
+        seen = self.seen
+        rate = self.rate
+        later = self.later
+        _step = self._step
+        math = self.math
+        for x in data:
+            def late():
+                return math.floor(x)
+            _step(x, seen=seen, rate=rate)
+            later(late)
+"""
+NESTED = """
+def train(data, rate, later):
+    seen = []
+    def step(x):
+        seen.append(x * rate)
+    for x in data:
+        def late():
+            return math.floor(x)
+        step(x)
+        later(late)
+    print(seen)
+"""
+CASES["a loop to a class, handed a lifted helper, with a function inside that reads a global"] = (
+    {"a.py": HANDED + NESTED},
+    {"a.py": HANDED + "from loop import Loop\n" + HANDING, "loop.py": HOLDER},
+)
+WRONG_HOLDERS = {
+    "hands in another function": (HANDING.replace("_step=_step", "_step=print"), HOLDER),
+    "calls another": (HANDING, HOLDER.replace("_step(x, seen", "later(x, seen")),
+    "passes another variable": (HANDING, HOLDER.replace("rate=rate)", "rate=seen)")),
+    "binds it again": (HANDING, HOLDER.replace("later(late)", "_step = later")),
+    "takes another field for it": (HANDING, HOLDER.replace("= self._step", "= self.later")),
+}
 SCORED = LOOP.replace("\ndef", "from config import RATE\ndef score(x): return x * RATE\ndef", 1).replace(
     "model(batch)", "score(model(batch))"
 )
@@ -278,6 +340,16 @@ def test_what_is_none_before_a_loop_is_all_that_is_left(compare: Callable[[Files
     assert reviewed.document["left"] == {"before": 0, "after": 2}
     without = compare({"a.py": base}, {"a.py": CALLER.replace(setup, guarded), "trainer.py": TRAINER})
     assert without.classes()["Trainer.run"] == "new"
+
+
+@pytest.mark.parametrize("case", WRONG_HOLDERS)
+def test_a_loop_that_is_handed_a_lifted_helper_and(
+    case: str, compare: Callable[[Files, Files], Reviewed]
+) -> None:
+    handing, holder = WRONG_HOLDERS[case]
+    head = {"a.py": HANDED + "from loop import Loop\n" + handing, "loop.py": holder}
+    reviewed = compare({"a.py": HANDED + NESTED}, head)
+    assert reviewed.status == 1, reviewed.document
 
 
 @pytest.mark.parametrize("case", WRONG_IMPORTS)
