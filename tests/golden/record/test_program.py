@@ -156,5 +156,17 @@ def test_a_command_that_replaces_the_module_path_is_told_where_to_set_it(reposit
     assert "if the command sets PYTHONPATH, set that before golden instead" in result.err
 
 
+def test_an_import_that_works_only_from_within_src_fails_as_outside(repository: Project) -> None:
+    fit = SCRIPT.replace("data/values.txt", "values.txt").replace("2.0", "RATE")
+    repository.script("import src.train\n")
+    files = {"src/train.py": "from src.rates import RATE\n" + fit, "src/rates.py": "RATE = 2.0\n"}
+    commit(write(repository.root, {**files, "values.txt": "1 2\n"}))
+    ab = ("ab", "--base", "HEAD", "--", *COMMAND)
+    assert repository.golden(*ab).code == 0
+    write(repository.root, {"src/train.py": "from rates import RATE\n" + fit})
+    missing = repository.golden(*ab)
+    assert (missing.code, "No module named 'rates'" in missing.err) == (3, True)
+
+
 def _keys(table: dict[str, object]) -> int:
     return sum(_keys(value) if isinstance(value, dict) else 1 for value in table.values())
