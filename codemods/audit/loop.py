@@ -26,11 +26,6 @@ class Loop:
     class_name: str
 
     @property
-    def file(self) -> str:
-        """The name of a new file for the class."""
-        return f"{self.function.strip('_')}_loop.py"
-
-    @property
     def lines(self) -> int:
         """The number of its lines."""
         return (self.node.end_lineno or self.node.lineno) - self.node.lineno + 1

@@ -41,7 +41,8 @@ def propose_moves(
     lookup, layout = Definitions(analysis), Layout(around.root, around.path, around.path)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     found = {name: each for name in names if isinstance(each := lookup.find(name), Definition)}
-    source, target = layout.shown(layout.source), _target(layout.source)
+    module = layout.source.stem if layout.source.stem.isidentifier() else "module"
+    source, target = layout.shown(layout.source), _target(layout.source, module, "_parts")
     loop, told = _loop(analysis, layout, tests)
     stays = _entry(analysis, names) | ({loop.function} if loop else set())
     refused: dict[str, Refusal] = {}
@@ -98,13 +99,11 @@ def _loop(analysis: Analysis, layout: Layout, tests: Sequence[str]) -> tuple[Loo
     return None, None if isinstance(outcome, str) else loop.report(Answer("refused", refusal=outcome[1]))
 
 
-def _target(source: Path) -> Path:
+def _target(source: Path, stem: str, ending: str) -> Path:
     """Choose a new file beside the module."""
-    stem = source.stem if source.stem.isidentifier() else "module"
     base = source.parent if source.stem != "__main__" else import_base(source)
-    endings = ("_parts", *(f"_parts{number}" for number in range(2, 100)))
-    paths = (base / f"{stem.strip('_')}{ending}.py" for ending in endings)
-    return next(path for path in paths if not path.exists())
+    names = (f"{stem.strip('_')}{ending}{number or ''}.py" for number in (0, *range(2, 100)))
+    return next(path for name in names if not (path := base / name).exists())
 
 
 def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:
@@ -135,9 +134,8 @@ def _text(
         lines += ["", "[[move]]", f"to = {quoted(layout.shown(target))}", "names = ["]
         lines += [*(f"    {quoted(name)}," for name in names), "]"]
     if loop is not None:
-        file = layout.source.with_name(loop.file)
-        lines += ["", "[loop]", f"class = {quoted(loop.class_name)}", f"to = {quoted(layout.shown(file))}"]
-        lines.append(f"at = {loop.at}")
+        to = layout.shown(_target(layout.source, loop.function, "_loop"))
+        lines += ["", "[loop]", f"class = {quoted(loop.class_name)}", f"to = {quoted(to)}", f"at = {loop.at}"]
     if tests:
         lines += ["", "[seams]", f"tests = [{', '.join(map(quoted, tests))}]"]
     return "\n".join(lines) + "\n"
