@@ -68,7 +68,7 @@ RATE = "results.append(score(model, batch))"
 def check(tree: dict[str, str]) -> Report:
     """What a program's files hold."""
     files = [name_file(path, text.encode(), lambda _: False) for path, text in sorted(tree.items())]
-    return check_files(files, Config())
+    return check_files(files, Config(heat=("env", "step", "every-n")))
 
 
 def new(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, str, str]]:
@@ -99,6 +99,21 @@ def show(value):
     print(value.cpu())
 
 
+"""
+PARTS = """\
+    return one(model, batch) if model.training else other(model, batch)
+
+
+def read(total):
+    return total.item()
+
+
+def one(model, batch):
+    return read(model(batch.cuda()).sum())
+
+
+def other(model, batch):
+    return read(model(batch).sum())
 """
 RENAMINGS = {
     "a loop's variable": swap("train.py", ("batch", "inputs")),
@@ -139,6 +154,13 @@ RENAMINGS = {
         .replace("log(", "tell("),
         "scores.py": f"{SCORES}\n\ndef tell(value, step):\n    print(value.item())\n",
     },
+    "a function that moves, is renamed and keeps half of its lines": {
+        "train.py": TRAIN.replace("score(", "rate(").replace(
+            "from scores import norms, score", "from rates import rate\nfrom scores import norms"
+        ),
+        "scores.py": SCORES[SCORES.index("def norms") :],
+        "rates.py": "def rate(model, batch):\n    total = model.score(batch)\n    return total.item()\n",
+    },
     "a part of a loop that becomes a function": swap(
         "train.py", ("print(loss.cpu())", "show(loss)"), ("class Trainer", f"{HELPER}class Trainer")
     ),
@@ -147,6 +169,10 @@ RENAMINGS = {
     ),
     "a method that becomes a function": swap(
         "train.py", (FIT, ""), ("def evaluate", f"{dedent(FIT).rstrip()}\n\n\ndef evaluate")
+    ),
+    "a called function in parts": swap(
+        "scores.py",
+        ("    total = model(batch.cuda()).sum()\n    return total.item()\n", PARTS),
     ),
     "other lines before it": swap("train.py", ("import torch\n", "import torch\n\nLIMIT = 3\n")),
     "a read that is rarer": swap(
@@ -208,6 +234,12 @@ PLANTED = {
 @pytest.mark.parametrize(("after", "told"), PLANTED.values(), ids=PLANTED)
 def test_what_is_planted_is_new(after: dict[str, str], told: tuple[str, str, str]) -> None:
     assert told in new(BEFORE, after)
+
+
+def test_two_functions_that_become_one_are_not_new() -> None:
+    tell = ("class Trainer", "def tell(value):\n    print(value.item())\n\n\nclass Trainer")
+    two = swap("train.py", ("print(loss.cpu())", "tell(loss)"), tell)
+    assert new(two, swap("train.py", ("print(loss.cpu())", "log(loss, 1)"))) == []
 
 
 def test_a_hotter_operation_is_new() -> None:
