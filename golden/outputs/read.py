@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,28 +27,35 @@ _SMALL = 2**20
 # Neither a result nor stable: locks, sockets of loggers, compiled code.
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
 _IGNORED_FOLDERS = {"__pycache__", ".git"}
+_IGNORED_SHOWN = 3
 # What wandb keeps of the machine and of itself.
 _OF_THE_MACHINE = {"wandb-metadata.json", "requirements.txt", "conda-environment.yaml"}
 
 
 def read_outputs(
     streams: Mapping[str, Path],
-    files: Iterable[tuple[str, Path]],
+    files: Sequence[tuple[str, Path]],
+    links: Sequence[tuple[str, Path]],
     masks: Masks,
     *,
-    links: Iterable[tuple[str, Path]] = (),
-    ordered: bool = True,
-    left_out: list[str] | None = None,
-) -> list[Output]:
+    ignored: Callable[[str], bool],
+    ordered: bool,
+) -> tuple[list[Output], list[str]]:
     """Read streams and files by value; those whose content can't be read are named with the reason.
 
-    ``links`` are not followed: what they lead to is their value.
-    Phrases for what was masked are added to ``left_out``.
-    ``ordered`` is false where several processes share the streams: then their lines count, not their order.
+    Also return phrases for what was ``ignored``, by name, or masked. ``links`` are not followed: what they
+    lead to is their value. ``ordered`` is false where several processes share the streams: then their lines
+    count, not their order.
     """
     found = []
-    phrases: list[str] = [] if left_out is None else left_out
+    phrases = [f"{name} ([outputs] ignore)" for name in streams if ignored(name)]
+    without = [name for name, path in files if ignored(name) and not is_passing(path)]
+    phrases += [f"file {name} ([outputs] ignore)" for name in without[:_IGNORED_SHOWN]]
+    if without[_IGNORED_SHOWN:]:
+        phrases.append(f"{len(without) - _IGNORED_SHOWN} more files ([outputs] ignore)")
     for name, path in streams.items():
+        if ignored(name):
+            continue
         # A carriage return is no end of a line, which it would be read as.
         own = replace(masks, left_out=LeftOut())
         rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
@@ -58,7 +65,7 @@ def read_outputs(
         found.append(Output("text", name, rows))
     seen: Counter[str] = Counter()
     for given, path in sorted(files):
-        if is_passing(path):
+        if is_passing(path) or ignored(given):
             continue
         # Of its logs the newest are linked to from its own folder.
         of_itself = path.resolve().parent.name == "logs" or path.name in _OF_THE_MACHINE
@@ -71,10 +78,10 @@ def read_outputs(
         own = replace(masks, left_out=LeftOut())
         found.append(_read(name, path, own))
         phrases += own.left_out.in_words(name)
-    for given, link in sorted(links):
+    for given, link in sorted((name, path) for name, path in links if not ignored(name)):
         target = os.path.normpath(link.parent / link.readlink())
         found.append(Output("link", masks.path(given), ({"to": masks.path(target)},)))
-    return found
+    return found, phrases
 
 
 def is_passing(path: Path) -> bool:

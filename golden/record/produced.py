@@ -22,7 +22,6 @@ from golden.trace.paths import Patterns, matching
 # Of libraries, which fill them once.
 _CACHES = frozenset({".cache", ".config", ".triton", "node_modules"})
 _NO_STAMP = (0, 0)
-_IGNORED_SHOWN = 3
 
 
 class Produced:
@@ -109,31 +108,16 @@ class Produced:
         return found
 
     def read(self, folder: Path, unstable: Patterns, *, ordered: bool) -> tuple[list[Output], list[str]]:
-        """Read what it printed, to ``folder``, and wrote, but for its events and what is to be left out.
-
-        Also return words for what was left out or masked. ``ordered`` is that of `read_outputs`.
-        """
+        """Read what it printed, to ``folder``, and wrote, but for its events, as `read_outputs` does."""
         events = self._events()
         own = [(path.relative_to(self._outputs).as_posix(), path) for path in self._outputs.rglob("*")]
         links = [(name, path) for name, path in own if path.is_symlink() and "wandb" not in path.parts]
         own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
         files = [(name, path) for name, path in own if path not in events]
         files += self._declared()
-        streams = {name: folder / f"{name}.txt" for name in STREAMS if not self._ignored(name)}
-        left_out = [f"{name} ([outputs] ignore)" for name in STREAMS if name not in streams]
-        ignored = [name for name, path in files if self._ignored(name) and not is_passing(path)]
-        left_out += [f"file {name} ([outputs] ignore)" for name in ignored[:_IGNORED_SHOWN]]
-        if ignored[_IGNORED_SHOWN:]:
-            left_out.append(f"{len(ignored) - _IGNORED_SHOWN} more files ([outputs] ignore)")
-        found = read_outputs(
-            streams,
-            [(name, path) for name, path in files if not self._ignored(name)],
-            self._masks(unstable),
-            links=[(name, path) for name, path in links if not self._ignored(name)],
-            ordered=ordered,
-            left_out=left_out,
-        )
-        return found, left_out
+        streams = {name: folder / f"{name}.txt" for name in STREAMS}
+        masks = self._masks(unstable)
+        return read_outputs(streams, files, links, masks, ignored=self._ignored, ordered=ordered)
 
     def _masks(self, unstable: Patterns) -> Masks:
         places = {str(self._outputs): "{out}", str(self._root): "{root}"}
