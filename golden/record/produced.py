@@ -8,7 +8,7 @@ import re
 import socket
 from collections.abc import Iterator, Set
 from fnmatch import fnmatchcase
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 from esper_harness.report.plain import listed
@@ -93,16 +93,14 @@ class Produced:
                 path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
             )
         )
-        inside: dict[str, list[Path]] = {}
-        for path in left:
-            if path.is_relative_to(root):
-                inside.setdefault(path.relative_to(root).parts[0], []).append(path.relative_to(root))
+        inside = (path.relative_to(root) for path in left if path.is_relative_to(root))
         found = []
-        for top, paths in inside.items():
+        for top, group in groupby(inside, key=lambda path: path.parts[0]):
+            paths = list(group)
             name = paths[0].as_posix() if len(paths) == 1 else f"{top}/**"
             more = f" ({len(paths)} files)" if len(paths) > 1 else ""
             found.append(f"{name}{more}; to compare, add to [outputs]: files = [{json.dumps(name)}]")
-        outside = sorted({path for path in left if not path.is_relative_to(root)})
+        outside = [path for path in left if not path.is_relative_to(root)]
         if outside:
             found.append(f"{listed(outside, 3)}; to compare, let the program write to {{out}}")
         return found
