@@ -6,10 +6,11 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from golden.record.git import files_of, share
-from golden.record.workspace import walk
+from golden.record.workspace import copy_files, walk
 from golden.trace.errors import UnusableInput
 
 _CACHE = "__pycache__"
@@ -23,25 +24,17 @@ def _files_below(root: Path) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in walk(root))
 
 
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The ``files`` of a tree as they were when the command began; each program runs in a copy of them."""
 
-    def __init__(self, root: Path, scratch: Path, shared: Sequence[str]) -> None:
-        self.files = _files_below(root)
-        self.root = scratch / "snapshot"
-        self._scratch = scratch
-        if not self.files:
-            raise UnusableInput(f"no files in {root}")
-        for name in self.files:
-            target = self.root / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, target, follow_symlinks=False)
-        share(shared, root, self.root)
+    root: Path
+    files: Sequence[str]
 
     @contextlib.contextmanager
     def copy(self) -> Iterator[Path]:
         """Give a tree of the same files, gone at the end with all that a program left in it."""
-        with tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(dir=self.root.parent, ignore_cleanup_errors=True) as folder:
             tree = Path(folder) / "tree"
             shutil.copytree(self.root, tree, symlinks=True)
             yield tree
@@ -54,8 +47,12 @@ def snapshot(root: Path, shared: Sequence[str] = ()) -> Iterator[Snapshot]:
     ``shared`` are folders of data that git does not keep, which are linked.
     """
     with tempfile.TemporaryDirectory(prefix="golden-mutate-", ignore_cleanup_errors=True) as scratch:
+        found = Snapshot(Path(scratch).resolve() / "snapshot", _files_below(root.resolve()))
+        if not found.files:
+            raise UnusableInput(f"no files in {root}")
         try:
-            found = Snapshot(root.resolve(), Path(scratch).resolve(), shared)
+            copy_files(found.files, root, found.root)
+            share(shared, root.resolve(), found.root)
         except OSError as error:
             raise UnusableInput(f"can't copy {root}: {error}") from None
         yield found

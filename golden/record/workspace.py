@@ -42,21 +42,20 @@ def own_tree(run: Run, root: Path, beside: Path | None = None) -> Iterator[Path]
         place = copy / root.relative_to(top)
         try:
             place.mkdir(parents=True)
-            for name in files:
-                _copy(top / name, copy / name)
+            copy_files(files, top, copy)
             if beside is not None:
-                for name in untracked(beside):
-                    if not (place / name).exists():
-                        _copy(beside / name, place / name)
+                copy_files([name for name in untracked(beside) if not (place / name).exists()], beside, place)
         except OSError as error:
             raise UnusableInput(f"can't copy {top} for run {run.name}: {error}") from None
         share(run.data.paths if run.data else (), root, place)
         yield place
 
 
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, target, follow_symlinks=False)
+def copy_files(names: Iterable[str], source: Path, target: Path) -> None:
+    """Copy files below a folder to the same places below another one. Raises `OSError`."""
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / name, target / name, follow_symlinks=False)
 
 
 def not_copied(run: Run, root: Path) -> str:
