@@ -10,12 +10,12 @@ import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from ..trace.digest import short_digest
+from ..trace.digest import short_digest, tensors_in
 from .unseen import put, unseen
 
 # Of each function the parameters that it gives to other ranks, and those that it fills.
@@ -198,7 +198,7 @@ def _is_source(asked: dict[str, Any]) -> bool:
 def _text(name: str, asked: dict[str, Any], given: str, filled: str) -> str:
     """Describe a call without values: the function, the form of its tensors, whom it is meant for."""
     parts = [name]
-    tensors = list(_tensors(asked.get(given) if asked.get(given) is not None else asked.get(filled)))
+    tensors = tensors_in(asked.get(given) if asked.get(given) is not None else asked.get(filled))
     if tensors:
         form = f"{str(tensors[0].dtype).removeprefix('torch.')}{list(tensors[0].shape)}"
         parts.append(form if len(tensors) == 1 else f"{form} and {len(tensors) - 1} more")
@@ -215,16 +215,9 @@ def _text(name: str, asked: dict[str, Any], given: str, filled: str) -> str:
     return " ".join(parts)
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        yield from (item for item in value if isinstance(item, torch.Tensor))
-
-
 def _digest(value: Any) -> str:
     """Return the digest of tensors on the CPU; empty for none, and for those on other devices."""
-    tensors = list(_tensors(value))
+    tensors = tensors_in(value)
     if not tensors or any(tensor.device.type != "cpu" for tensor in tensors):
         return ""
     with unseen():

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
+from ..trace.digest import tensors_in
+
 
 class BackwardPass:
     """Takes the place of an optimizer: one group of tensors, no state. Its name is the class in a layout."""
@@ -45,7 +47,7 @@ class Handmade:
         """Run a backward pass; without an optimizer, take it for a step of the leaves of its graph."""
         if self._ended:
             return backward(tensors, *args, **kwargs)
-        found = leaves(_tensors(tensors))
+        found = leaves(tensors_in(tensors))
         result = backward(tensors, *args, **kwargs)
         if found:
             # Weights that are made anew at each step keep their form.
@@ -71,11 +73,3 @@ def leaves(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
             found.append(variable)
         stack += [following for following, _ in reversed(node.next_functions)]
     return found
-
-
-def _tensors(tree: Any) -> list[torch.Tensor]:
-    if isinstance(tree, torch.Tensor):
-        return [tree]
-    if isinstance(tree, (list, tuple)):
-        return [tensor for tensor in tree if isinstance(tensor, torch.Tensor)]
-    return []

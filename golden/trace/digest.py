@@ -231,6 +231,12 @@ def digests(tensors: Sequence[torch.Tensor]) -> bytes:
     return Flat(tensors).digests(tensors)
 
 
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """Return the tensors that a value is, or that a list or tuple holds."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [item for item in items if isinstance(item, torch.Tensor)]
+
+
 def short_digest(tensors: Iterable[torch.Tensor]) -> str:
     """Return one digest of all that some tensors are made of (16 hex digits)."""
     return xxhash.xxh3_64_hexdigest(digests([part for tensor in tensors for part in plain(tensor.detach())]))
