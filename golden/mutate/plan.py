@@ -79,15 +79,14 @@ def make_plan(
     `NothingComparable` where there is no mutant.
     """
     by_name = {each.run.name: each for each in originals}
-    idle = [
-        path
-        for path in files
-        if touched is None and not any(each.reached.files.get(path) for each in originals)
-    ]
+    idle: list[str] = []
     found: list[Mutant] = []
     unreached = 0
-    for path in (path for path in files if path not in idle):
+    for path in files:
         ran = {name: each.reached.files.get(path, frozenset()) for name, each in by_name.items()}
+        if touched is None and not any(ran.values()):
+            idle.append(path)
+            continue
         for mutant in mutants(path, (root / path).read_bytes()):
             own = range(mutant.first, mutant.last + 1)
             if touched is not None and touched.get(path, frozenset()).isdisjoint(own):
