@@ -19,9 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from golden.record import Run
 from golden.trace.errors import UnusableInput
-from golden.trace.gap import deciding, gap
-from golden.trace.place import Unstable
-from golden.trace.trace import Records, Trace, trace_of
+from golden.trace.trace import Records, Trace, Unstable, deciding, gap, trace_of
 
 FORMAT = 3
 FOLDER = Path("golden") / "fixtures"

@@ -30,11 +30,9 @@ from golden.compare import Comparison, Different, Identical, NotComparable, comp
 from golden.compare.compare import judge
 from golden.record import Run, run_files
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
-from golden.trace.gap import gap
 from golden.trace.golden import digested, everywhere, records_of
 from golden.trace.kinds import KINDS
-from golden.trace.place import titles
-from golden.trace.trace import Trace
+from golden.trace.trace import Trace, gap, titles
 from golden.trace.unstable import leave_out
 
 

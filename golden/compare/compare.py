@@ -29,10 +29,8 @@ from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps, first_steps
 from golden.compare.tolerance import Account, agreed, forgive
 from golden.trace.events import Event, Moment
-from golden.trace.gap import gap
-from golden.trace.place import titles
 from golden.trace.streams import streams
-from golden.trace.trace import Process, Trace
+from golden.trace.trace import Process, Trace, gap, titles
 from golden.trace.unstable import leave_out
 
 Kind = Callable[[Sides], Found]

@@ -17,8 +17,7 @@ from typing import Any
 from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
 from golden.trace.outputs import STREAMS, Output, leaves
-from golden.trace.place import Unstable
-from golden.trace.trace import Trace, write_about
+from golden.trace.trace import Trace, Unstable, write_about
 from golden.trace.unstable import field_pattern, in_words, leave_out, pattern_of, rename, shape, words_of
 
 # What joins the numbers of a date or time.

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from esper_harness.report.plain import listed
 from golden.trace.errors import UnusableInput
 from golden.trace.events import Event, Moment, Written, moments
 from golden.trace.kinds import KINDS, RANDOM_STATE
 from golden.trace.living import Look, Looks
 from golden.trace.outputs import FILE as OUTPUTS
 from golden.trace.outputs import Output
-from golden.trace.place import Unstable
 from golden.trace.tensors import Tensors, read_tensors
 from golden.trace.tolerance import Tolerance
 
 FORMAT = 7
 # By title and name of a field, its text.
 Kinds = Mapping[str, Mapping[str, str]]
+Place = Literal["event field", "attribute", "extra state", "file name", "field", "tag", "line", "order"]
+# The canary says more than the name of a CPU: equal canaries mean equal kernels.
+_SAID_BY_CANARY = ("cpu", "system", "python")
+
+
+class Unstable(BaseModel, extra="forbid", frozen=True):
+    """One place that is not compared.
+
+    ``where`` is the type of an event, the class of a module, or an output; ``name`` is the path of a field or
+    attribute, a tag, or the pattern of a line or of a part of a file's name.
+    """
+
+    kind: Place
+    where: str
+    name: str
 
 
 class About(BaseModel, extra="forbid", frozen=True):
@@ -325,4 +341,35 @@ def _layout(record: Record) -> Layout:
         env=record["env"],
         roots=tuple(record["roots"]),
         tensors=read_tensors(record),
+    )
+
+
+def titles(found: Iterable[Unstable]) -> tuple[str, ...]:
+    """Return the places in words, those of one name together."""
+    places: dict[tuple[Place, str], list[str]] = defaultdict(list)
+    for each in found:
+        places[each.kind, each.name].append(each.where)
+    return tuple(f"{kind} {name}{_of(where)}" for (kind, name), where in places.items())
+
+
+def _of(where: Sequence[str]) -> str:
+    named = [place for place in where if place]
+    return f" of {listed(named, 3)}" if named else ""
+
+
+def deciding(found: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of a fingerprint that decide whether bits are comparable."""
+    without = _SAID_BY_CANARY if "canary" in found else ()
+    return {n: value for n, value in found.items() if n not in without}
+
+
+def gap(left: Mapping[str, str], right: Mapping[str, str]) -> str:
+    """Name the parts in which two fingerprints differ; empty where bits differ only because of the code."""
+    a, b = deciding(left), deciding(right)
+    if "canary" in a and "canary" in b:
+        # Builds of one version with equal canaries run the same kernels.
+        a, b = ({**side, "torch": side.get("torch", "").partition("+")[0]} for side in (a, b))
+    parts = [n for n in dict.fromkeys([*a, *b]) if a.get(n) != b.get(n)]
+    return "; ".join(
+        "other kernels" if name == "canary" else f"{name}: {a.get(name)} and {b.get(name)}" for name in parts
     )

@@ -10,8 +10,7 @@ from typing import Any
 
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, mapped
-from golden.trace.place import Kind, Unstable
-from golden.trace.trace import Trace
+from golden.trace.trace import Place, Trace, Unstable
 
 DIFFERS, NUMBER = "<differs>", "<number>"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -65,7 +64,7 @@ def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
     """Return the trace with marks instead of what is unstable; that something is there still counts."""
     if not found:
         return trace
-    named: dict[Kind, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    named: dict[Place, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for each in found:
         named[each.kind][each.where].add(each.name)
     events = [
@@ -119,7 +118,7 @@ def _of_module(
     return replace(module, attributes=kept, extra=mine)
 
 
-def _of_output(output: Output, named: Mapping[Kind, Mapping[str, set[str]]], *, ordered: bool) -> Output:
+def _of_output(output: Output, named: Mapping[Place, Mapping[str, set[str]]], *, ordered: bool) -> Output:
     fields, tags = named["field"].get(output.name), named["tag"].get(output.name)
     lines = named["line"].get(output.name)
     rows = output.rows

@@ -11,7 +11,7 @@ import pytest
 
 from golden.record.devices import locked_device, visible_devices
 from golden.trace.fingerprint import driver, fingerprint
-from golden.trace.gap import deciding
+from golden.trace.trace import deciding
 
 
 def test_two_runs_take_two_devices_and_the_third_waits(tmp_path: Path) -> None:
