@@ -100,6 +100,9 @@ def command(explain: str | None, **given: Any) -> int:
     if not quiet or output is not None:
         put(_rendered(report, given), output)
     if report.refused:
+        if plan is not None and given["write"]:
+            what = "nothing was written, since a plan is carried out as a whole; leave out what is refused"
+            click.echo(f"codemods extract: {what}, or follow its way out", err=True)
         return Exit.FOUND
     if given["check"] and changed:
         if not quiet:

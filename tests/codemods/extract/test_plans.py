@@ -54,6 +54,23 @@ def test_nothing_is_written_without_write(project: Path, extract: Command) -> No
     assert read(project) == before
 
 
+def test_a_plan_of_which_a_part_is_refused_says_that_it_wrote_nothing(
+    tmp_path: Path, extract: Command
+) -> None:
+    write(
+        tmp_path,
+        {
+            "train.py": "def outer(n):\n    def h(x):\n        return x\n    def k(x):\n        return h(x)\n"
+            "    return [k, h(n)]\n",
+            "plan.toml": 'version = 1\nsource = "train.py"\nfunction = "outer"\n[[move]]\nto = "parts.py"\n'
+            'names = ["*"]\n',
+        },
+    )
+    ran = extract("--plan", tmp_path / "plan.toml", "--write", "--quiet")
+    assert (ran.code, (tmp_path / "parts.py").exists()) == (1, False)
+    assert "nothing was written, since a plan is carried out as a whole" in ran.err
+
+
 def test_the_diff_is_one_that_git_applies(project: Path, extract: Command) -> None:
     patch = extract("--plan", project / "plan.toml", "--output-format", "diff").out
     (project / "change.patch").write_text(patch)
