@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from esper_harness.report.plain import many
 from golden.check.ab import between
 from golden.check.progress import progress
 from golden.check.results import Result, Results, parse_shard, read_durations, shard, write_results
@@ -136,9 +137,8 @@ def ab_command(
         since = between(root, base, head, base_root, head_root) if base else None
         versions = Versions(root, base, head, base_root, head_root, since, named=not asked.is_program)
         if base and not head and (edits := uncommitted(root)):
-            progress.say(
-                f"the working tree has {edits} uncommitted changes, which are part of what is compared"
-            )
+            changes = many(edits, "uncommitted change")
+            progress.say(f"the working tree has {changes}; what is compared has them, too")
         found = [
             compare_run(run, versions, folder, data=asked.data, workers=workers or 1, localizing=closely)
             for run in runs

@@ -29,6 +29,10 @@ Place = Literal["event field", "attribute", "extra state", "file name", "field",
 _SAID_BY_CANARY = ("cpu", "system", "python")
 
 
+DIFFERS = "<differs>"
+_SHOWN = 60
+
+
 class Unstable(BaseModel, extra="forbid", frozen=True):
     """One place that is not compared.
 
@@ -349,7 +353,17 @@ def titles(found: Iterable[Unstable]) -> tuple[str, ...]:
     places: dict[tuple[Place, str], list[str]] = defaultdict(list)
     for each in found:
         places[each.kind, each.name].append(each.where)
-    return tuple(f"{kind} {name}{_of(where)}" for (kind, name), where in places.items())
+    return tuple(f"{kind} {_near(name)}{_of(where)}" for (kind, name), where in places.items())
+
+
+def _near(name: str) -> str:
+    """Return a pattern with no more than some words before its first mark and after its last."""
+    start, end = name.find(DIFFERS), name.rfind(DIFFERS) + len(DIFFERS)
+    if start < 0:
+        return name
+    before, after = name[:start], name[end:]
+    before = before if len(before) <= _SHOWN else f"... {before[-_SHOWN:]}"
+    return before + name[start:end] + (after if len(after) <= _SHOWN else f"{after[:_SHOWN]} ...")
 
 
 def _of(where: Sequence[str]) -> str:

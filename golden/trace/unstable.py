@@ -10,9 +10,9 @@ from typing import Any
 
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, mapped
-from golden.trace.trace import Place, Trace, Unstable
+from golden.trace.trace import DIFFERS, Place, Trace, Unstable
 
-DIFFERS, NUMBER = "<differs>", "<number>"
+NUMBER = "<number>"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
 _SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"

@@ -96,7 +96,7 @@ def test_ab_of_all_runs_in_shards(suite: Project, tmp_path: Path) -> None:
         out = tmp_path / f"ab-{index}"
         result = suite.golden("ab", "--base", "HEAD", "--shard", f"{index}/2", "-o", out)
         codes.append(result.code)
-        assert "the working tree has 2 uncommitted changes" in result.err
+        assert "the working tree has 2 uncommitted changes;" in result.err
     assert max(codes) == 3
     page = tmp_path / "page.html"
     code, said = merge(suite, str(tmp_path / "ab-1"), str(tmp_path / "ab-2"), files=[page])

@@ -32,6 +32,7 @@ for step in range(2):
     model(torch.ones(3, 4)).pow(2).mean().backward()
     optimizer.step()
     print(f"step {step} used {time.perf_counter_ns()} ticks")
+print("said " * 40 + f"{time.perf_counter_ns()} ticks" + " said" * 40)
 # CHANGE
 place = Path(sys.argv[1]) / f"run_{time.time_ns() // 1000 % 10**6:06d}"
 place.mkdir()
@@ -69,6 +70,7 @@ def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
         "file name run_<differs>",
         "field per of run_<differs>/scores.json",
         "line step <number> used <differs> ticks of stdout",
+        "line ... " + "said " * 12 + "<differs> ticks" + " said" * 10 + " sai ... of stdout",
     ):
         assert place in line, (place, line)
     assert "setting" not in line

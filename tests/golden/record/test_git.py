@@ -28,7 +28,7 @@ def test_a_dirty_tree_is_compared_as_it_is_and_said(versions: Project) -> None:
     assert (result.code, "uncommitted" in result.err) == (0, False)
     versions.plain("step += 1")
     result = versions.golden(*common)
-    assert "the working tree has 1 uncommitted changes" in result.err
+    assert "the working tree has 1 uncommitted change;" in result.err
     assert result.code == 0
     result = versions.golden(*common, "--head", "HEAD")
     assert (result.code, "uncommitted" in result.err) == (0, False)
