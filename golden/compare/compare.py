@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from esper_harness.report.plain import listed
+from esper_harness.report.plain import listed, many
 from golden.compare.calls import CallChange, compare_calls
 from golden.compare.divergence import Divergence, Rows, number_of
 from golden.compare.events import EventChange, compare_events
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
 from golden.compare.living import compare_living
-from golden.compare.made import made_otherwise
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -33,6 +33,7 @@ from golden.trace.streams import streams
 from golden.trace.trace import Process, Trace, gap, titles
 from golden.trace.unstable import leave_out
 
+_SHOWN = 2
 Kind = Callable[[Sides], Found]
 KINDS: tuple[Kind, ...] = (
     compare_steps,
@@ -194,3 +195,35 @@ def env_verdicts(
         changed = [place for c in changes if c.env == env for place in (c.left, c.right) if place is not None]
         verdicts.append(EnvVerdict(env, min(steps, default=None), min(changed, default=None)))
     return tuple(verdicts)
+
+
+def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:
+    """Return the verdict where both sides have a tensor, and a side made its digests otherwise.
+
+    Such digests say nothing about each other.
+    """
+    a, b = _ways(left), _ways(right)
+    names = [f"{key[0]} {key[-1]}".strip() for key, how in a.items() if b.get(key, how) != how]
+    if not names:
+        return None
+    tensors = f"{many(len(names), 'tensor')} ({listed(names, _SHOWN)})"
+    return NotComparable(
+        f"digests of {tensors} were made on the host on one side and on the device on the other, which says "
+        "nothing about the tensors. Record both again (a golden with `golden record RUN --update`), with one "
+        "`digests` in [observe] of its run file"
+    )
+
+
+def _ways(trace: Trace) -> dict[tuple[str, str, str], set[str]]:
+    """Collect how the digests of each tensor were made, of optimizers' tensors and of modules'."""
+    found: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for process in trace.processes:
+        modules = (module for look in process.looks for module in look.modules)
+        owners = {id(step.layout): ("", step.layout.tensors) for step in process.steps}
+        owners |= {id(module.form): (module.group, module.form.tensors) for module in modules}
+        for owner, tensors in owners.values():
+            for kind, infos in tensors.items():
+                for info in infos:
+                    if info.elements:
+                        found[kind, owner, info.name].add(info.digest)
+    return found
