@@ -67,7 +67,8 @@ def build_report(
         # Only here, as plans need what takes long to load.
         from codemods.audit.moves import propose_moves
 
-        moves = propose_moves(analysis, around, replaced, [shown_path(folder, root) for folder in tests])
+        shown = [shown_path(folder, root) for folder in tests]
+        moves = propose_moves(analysis, around, replaced, shown, context.liftable)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
         version=5,
@@ -135,6 +136,12 @@ class _Context:
             # Those that code in it reads, and those whose name is not known.
             seams=self.seams(lambda seam: seam.root in read or seam.name == ANY_NAME),
         )
+
+    def liftable(self, function: str) -> list[str]:
+        """List helpers defined directly in a function that can be lifted into another file."""
+        own = [helper for helper in self.analysis.helpers if helper.outer.qualname == function]
+        kept = {helper.name for helper in own if helper in self.across.refused}
+        return list(dict.fromkeys(helper.name for helper in own if helper.name not in kept))
 
     def seams(self, chosen: Callable[[Seam], bool]) -> tuple[SeamReport, ...] | None:
         """Group those seams that are chosen by name, with their readers; None if none were searched."""

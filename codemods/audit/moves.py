@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import ast
-import json
-import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from codemods.audit.loop import Loop, longest_loop
+from codemods.audit.proposal import Writer, tried
 from codemods.audit.report import Answer, DefinitionReport, LoopReport
 from codemods.plans.moving import Mover
-from codemods.plans.run import run_plan
 from codemods.plans.site import Layout, Overlay, Site
 from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
-from codemods.program.repository import import_base
-from codemods.program.source import Unusable
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, Definitions
 from codemods.rewrites.refusals import Refusal
 from codemods.rewrites.rules.moving import is_main_block
+
+Liftable = Callable[[str], Sequence[str]]
+"""Names of a function's helpers that could be lifted to another file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +33,19 @@ class Moves:
 
 
 def propose_moves(
-    analysis: Analysis, around: Surroundings, seams: frozenset[str], tests: Sequence[str]
+    analysis: Analysis,
+    around: Surroundings,
+    seams: frozenset[str],
+    tests: Sequence[str],
+    liftable: Liftable,
 ) -> Moves:
     """Find what could leave a module, all but what its last lines run; carry the plan out in memory."""
     lookup, layout = Definitions(analysis), Layout(around.root, around.path, around.path)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     found = {name: each for name in names if isinstance(each := lookup.find(name), Definition)}
-    module = layout.source.stem if layout.source.stem.isidentifier() else "module"
-    source, target = layout.shown(layout.source), _target(layout.source, module, "_parts")
-    loop, told = _loop(analysis, layout, tests)
-    stays = _entry(analysis, names) | ({loop.function} if loop else set())
+    writer = Writer(layout, tests)
+    loop, helpers, told = _loop(analysis, writer, liftable)
+    target, stays = writer.parts, _entry(analysis, names) | ({loop.function} if loop else set())
     refused: dict[str, Refusal] = {}
     chosen = [name for name in names if name not in stays]
     while chosen:
@@ -79,31 +80,29 @@ def propose_moves(
         wanted |= more_constants
     moved = [name for name in chosen if name in wanted]
     wrong = "no function or class in it can move to another file"
-    for parts in ((moved, loop), (moved, None), ([], loop)):
+    for parts in ((moved, helpers, loop), ((), helpers, loop), (moved, (), None)):
         if any(parts):
-            plan = _text(source, layout, target, *parts, tests)
-            if (outcome := _try(plan, layout.root)) is None:
+            plan = writer.plan(*parts)
+            if (outcome := tried(plan, layout.root)) is None:
                 return Moves(reports, told, plan, None)
             wrong = outcome if isinstance(outcome, str) else f"{outcome[0]}: {outcome[1].reason}"
     return Moves(reports, told, None, wrong)
 
 
-def _loop(analysis: Analysis, layout: Layout, tests: Sequence[str]) -> tuple[Loop | None, LoopReport | None]:
-    """Find the longest loop, if a plan can take it out; and what is told of it."""
+def _loop(
+    analysis: Analysis, writer: Writer, liftable: Liftable
+) -> tuple[Loop | None, tuple[str, ...], LoopReport | None]:
+    """Find the longest loop and helpers of its function, if a plan can take them out; tell what can't be."""
     loop = longest_loop(analysis)
     if loop is None:
-        return None, None
-    outcome = _try(_text(layout.shown(layout.source), layout, layout.source, [], loop, tests), layout.root)
-    if outcome is None:
-        return loop, loop.report(Answer("lifted"))
-    return None, None if isinstance(outcome, str) else loop.report(Answer("refused", refusal=outcome[1]))
-
-
-def _target(source: Path, stem: str, ending: str) -> Path:
-    """Choose a new file beside the module."""
-    base = source.parent if source.stem != "__main__" else import_base(source)
-    names = (f"{stem.strip('_')}{ending}{number or ''}.py" for number in (0, *range(2, 100)))
-    return next(path for name in names if not (path := base / name).exists())
+        return None, (), None
+    refusal = None
+    for helpers in dict.fromkeys((tuple(liftable(loop.function)), ())):
+        outcome = tried(writer.plan((), helpers, loop), writer.layout.root)
+        if outcome is None:
+            return loop, helpers, loop.report(Answer("lifted"))
+        refusal = None if isinstance(outcome, str) else loop.report(Answer("refused", refusal=outcome[1]))
+    return None, (), refusal
 
 
 def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:
@@ -117,38 +116,3 @@ def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:
     }
     own = called.intersection(names)
     return frozenset({"main"} | (own if len(own) == 1 else set()))
-
-
-def _text(
-    source: str, layout: Layout, target: Path, names: Sequence[str], loop: Loop | None, tests: Sequence[str]
-) -> str:
-    """Write a plan as TOML, which reads strings as JSON writes them."""
-
-    def quoted(text: str) -> str:
-        return json.dumps(text, ensure_ascii=False)
-
-    lines = ["version = 1", f"source = {quoted(source)}"]
-    if loop is not None:
-        lines.append(f"function = {quoted(loop.function)}")
-    if names:
-        lines += ["", "[[move]]", f"to = {quoted(layout.shown(target))}", "names = ["]
-        lines += [*(f"    {quoted(name)}," for name in names), "]"]
-    if loop is not None:
-        to = layout.shown(_target(layout.source, loop.function, "_loop"))
-        lines += ["", "[loop]", f"class = {quoted(loop.class_name)}", f"to = {quoted(to)}", f"at = {loop.at}"]
-    if tests:
-        lines += ["", "[seams]", f"tests = [{', '.join(map(quoted, tests))}]"]
-    return "\n".join(lines) + "\n"
-
-
-def _try(plan: str, root: Path) -> tuple[str, Refusal] | str | None:
-    """Carry a plan out in memory; say why it can't be: what of it is refused, or a line."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "plan.toml")
-        path.write_text(plan, encoding="utf-8")
-        try:
-            refused = run_plan(path, root).refused
-        except Unusable as error:
-            return str(error).replace(f"{folder}/", "")
-    found = ((row.name, row.refusal) for row in refused if row.refusal is not None)
-    return next(found, None)

@@ -36,10 +36,10 @@ def loop_statement(
     found = statements_with_loops(node)
     direct = [s for s in found if isinstance(s, _LOOPS)]
     if not found:
-        raise LoopError(f"{node.name} has no loop among its statements")
+        raise LoopError(f"{node.name} has no loop among its statements, or in an if, with or try of them")
     if at is not None:
         if at > len(found):
-            raise LoopError(f"at = {at}, but {node.name} has {len(found)} statements with a loop")
+            raise LoopError(f"at = {at}, but only {len(found)} of {node.name}'s own statements hold a loop")
         return found[at - 1]
     chosen = direct or found
     if len(chosen) > 1:

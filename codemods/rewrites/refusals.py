@@ -64,7 +64,11 @@ class Rule:
 
     def help_with(self, way_out: str) -> str:
         """The same with a way out that fits a place better."""
-        return f"{way_out}; or accept it: --accept {self.code}" if self.assumption else way_out
+        return (
+            f"{way_out}; or accept it: --accept {self.code}, in a plan [[accept]]"
+            if self.assumption
+            else way_out
+        )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -141,7 +141,8 @@ def _statements(parts: Parts) -> Refusals:
     special = isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params
     if nested or special or lazy:
         way_out = "give the loop a plain function at module level"
-        yield refuse("not-understood", node, f"{node.name} is not a plain function at module level", way_out)
+        what = f"{node.name} is not a plain function at module level, or is a generator or async"
+        yield refuse("not-understood", node, what, way_out)
     for inner in nodes.walk(loop):
         if isinstance(inner, ast.ClassDef):
             yield refuse("module-identity", inner, f"class {inner.name} is defined here")
@@ -201,9 +202,10 @@ def _bindings(parts: Parts) -> Refusals:
     """Refuse variables that may be unbound when the loop begins, if handed in, or ends, if handed back."""
     for names, line, what in _unbound(parts):
         # One that a statement unbinds is unbound again, whatever it is first.
-        code = "maybe-unbound" if any(map(parts.flow.unbinds, names)) else "unbound-reads"
+        gone = any(map(parts.flow.unbinds, names))
         way_out = "bind the variable before the loop, on every path, or end its branches with one that raises"
-        yield refuse(code, line, what, way_out)
+        what += ", and a statement unbinds it (del, except ... as)" if gone else ""
+        yield refuse("maybe-unbound" if gone else "unbound-reads", line, what, way_out)
 
 
 def may_be_none(parts: Parts, accepted: Accepted) -> list[str]:

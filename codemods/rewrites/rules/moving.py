@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from codemods.program import nodes
 from codemods.program.globals import Globals, globals_of
@@ -41,6 +41,8 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
         code = "module-identity" if origin == "identity" or read == "globals" else "unresolved-global"
         if origin in ("identity", "star", "typing", "unknown") or (origin, read) == ("builtin", "globals"):
             star, what, way_out = tree.star_imports[:1], "may mean something else elsewhere", None
+            if origin == "unknown":
+                what = "nothing in this file binds"
             if origin == "star":
                 what = f"the star import in line {star[0]} may bring"
                 way_out = "name what it imports"
@@ -60,8 +62,11 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
             yield refuse("global-rebound", again, f"{need[0]} may be bound again here")
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _uncalled_until_bound(lifting, root, need[0])):
+            # Where loading the module may leave it unbound, a program may well do without it.
+            points = filter(flow.knows, _last_of_script(lifting.tree.source.tree))
+            ends = flow.bound_at_end(need[0]) or any(flow.bound_at(point, need[0]) for point in points)
             what = f"the global {need[0]} may be unbound where it is passed"
-            yield refuse("unbound-reads", helper.node, what)
+            yield refuse("unbound-reads" if ends else "maybe-unbound", helper.node, what)
         if late and need[0] in lifting.seams:
             what = f"{need[0]} is read after {helper.name} has returned"
             way_out = "read the seam in the outer function and let the helper capture the result"
@@ -77,6 +82,13 @@ def _uncalled_until_bound(lifting: Lifting, root: ast.AST, name: str) -> bool:
     start = root.end_lineno or 0  # type: ignore[attr-defined]
     between = [statement for statement in tree.source.tree.body if start < first_line(statement) <= last]
     return not effects_of(tree).runs(between)
+
+
+def _last_of_script(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of the last statement of the block that a script runs."""
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and is_main_block(statement):
+            yield from nodes.walk(statement.body[-1])
 
 
 def is_main_block(statement: ast.stmt) -> bool:

@@ -95,24 +95,27 @@ def test_the_plan_that_ends_the_report_is_carried_out_and_changes_nothing(
     _check_carried_out(_script(make_tree), capsys, monkeypatch)
 
 
+HELPER = "\n    def grad(epoch):\n        return model.weight * epoch\n\n"
 LONG = SCRIPT.replace(
-    "    for epoch in range(3):\n", "    for epoch in range(3):\n" + "        model.step(0.01)\n" * 20
+    "    for epoch in range(3):\n",
+    f"{HELPER}    for epoch in range(3):\n" + "        model.step(grad(epoch))\n" * 20,
 )
 
 
-def test_the_plan_takes_the_longest_loop_out(
+def test_the_plan_takes_the_longest_loop_out_and_helpers_beside_it(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = _script(make_tree, LONG)
     _check_carried_out(root, capsys, monkeypatch)
     assert "class MainLoop" in (root / "main_loop.py").read_text()
+    assert "def grad" in (root / "main_helpers.py").read_text()
 
 
 def test_a_longest_loop_that_is_refused_is_told_with_a_way_out(
     make_tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = LONG.replace("    model = Model()\n", "    if RATE:\n        model = Model()\n")
-    assert main([str(_script(make_tree, text) / "train.py")]) == 0
+    assert main([str(_script(make_tree, text) / "train.py"), "--exit-zero"]) == 0
     said = capsys.readouterr().out
     assert "in main; refused: unbound-reads" in said
     assert "way out: bind the variable before the loop" in said

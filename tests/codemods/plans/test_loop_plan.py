@@ -45,7 +45,7 @@ if __name__ == "__main__":
         ('class = "Trainer"', 'class = "my trainer"', 6, "is not a name"),
         ('class = "Trainer"', 'class = "double"', 5, "the name double is taken"),
         ('class = "Trainer"', 'class = "Trainer"\nmethod = "double"', 5, "would be called double"),
-        ('class = "Trainer"', 'class = "Trainer"\nat = 2', 5, "train has 1 statements with a loop"),
+        ('class = "Trainer"', 'class = "Trainer"\nat = 2', 5, "only 1 of train's own statements hold a loop"),
         ('function = "train"\n', "", 1, "[loop] needs a function"),
         ('function = "train"', 'function = "double"', 5, "double has no loop"),
         (PLAN[PLAN.index("[loop]") :], "", 1, "neither [[move]] nor [loop]"),
@@ -305,3 +305,16 @@ def test_a_loop_whose_plan_has_a_refused_helper_is_not_tried(tmp_path: Path, ext
     assert rows.keys() == {"keep", "size"}
     assert ran.code == 1
     assert not (tmp_path / "looped.py").exists()
+
+
+def test_a_global_of_the_script_is_handed_over_where_that_is_accepted(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    block = '\nif __name__ == "__main__":\n    rate = 0.5\n    train(3)\n'
+    write(tmp_path, "def train(n):\n    for i in range(n):\n        print(i * rate)\n" + block)
+    before = execute(tmp_path, "program.py")
+    assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == "unbound-reads"
+    plan = tmp_path / "plan.toml"
+    plan.write_text(plan.read_text() + '[[accept]]\ncode = "unbound-reads"\nreason = "a script"\n')
+    assert carry_out(tmp_path, extract).code == 0
+    assert execute(tmp_path, "program.py") == before
