@@ -362,7 +362,7 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
                     seen.asked.add(within.partition(".")[0])
                 if within == "__dict__":
                     seen.look(node, "looks at its namespace")
-                if runs and text.endswith(file):
+                if runs and text.endswith(file) and not text[: -len(file)][-1:].isidentifier():
                     seen.look(node, "may run its text somewhere else")
             case ast.Call(args=[first, *_]):
                 _call(node, resolve(first, scope), seen, own=own)

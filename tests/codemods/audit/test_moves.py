@@ -131,6 +131,7 @@ def test_a_longest_loop_that_is_refused_is_told_with_a_way_out(
         pytest.param(
             "", {"base.py": "import abc\nclass Base(metaclass=abc.ABCMeta):\n    pass\n"}, id="abstract"
         ),
+        pytest.param("", {"run.py": "NAME = 'train'\nexec(open('pretrain.py').read())\n"}, id="ending"),
         pytest.param("", {"check.py": "import re\nre.compile('x')\nNAME = 'train.py'\n"}, id="pattern"),
         pytest.param(
             "", {"zoo.py": "import json\nimport pkgutil\npkgutil.walk_packages(json.__path__)\n"}, id="walk"
