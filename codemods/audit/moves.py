@@ -80,13 +80,14 @@ def propose_moves(
         wanted |= more_constants
     moved = [name for name in chosen if name in wanted]
     wrong = "no function or class in it can move to another file"
-    for parts in ((moved, helpers, loop), ((), helpers, loop), (moved, (), None)):
-        if any(parts):
-            plan = writer.plan(*parts)
-            if (outcome := tried(plan, layout.root)) is None:
-                return Moves(reports, told, plan, None)
-            wrong = outcome if isinstance(outcome, str) else f"{outcome[0]}: {outcome[1].reason}"
-    return Moves(reports, told, None, wrong)
+    if moved:
+        plan = writer.plan(moved, helpers, loop)
+        if (outcome := tried(plan, layout.root)) is None:
+            return Moves(reports, told, plan, None)
+        wrong = outcome if isinstance(outcome, str) else f"{outcome[0]}: {outcome[1].reason}"
+    # A loop that is found was taken out alone already.
+    plan_of_loop = None if loop is None else writer.plan((), helpers, loop)
+    return Moves(reports, told, plan_of_loop, None if plan_of_loop else wrong)
 
 
 def _loop(
