@@ -99,7 +99,7 @@ def packages_around(path: Path) -> list[Path]:
     top = project_root(path)
     below = list(itertools.takewhile(lambda folder: folder != top, path.parents))
     outer = [depth for depth, folder in enumerate(below) if depth > len(near) and _is_package(folder)]
-    if not near and any(_imported_beside(path)):
+    if not below or (not near and any(_imported_beside(path))):
         return near
     if not outer:
         return near or _named_folders(path, below, top)
