@@ -6,16 +6,18 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from esper.leyline.errors import InputError, LostRankError
 from esper.simic.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from torch.distributed import Store
+
+T = TypeVar("T")
 
 ONE_PROCESS = ("vectorized", "plain")
 """The engines that know of no other process."""
@@ -126,18 +128,20 @@ class Processes:
         dist.all_reduce(restarts, dist.ReduceOp.MAX)
         return bool(restarts > 0)
 
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Where SIGTERM or a broken connection ends the block, look whether another process is gone."""
+    def watch(self, act: Callable[[], T]) -> T:
+        """What `act` returns. Where SIGTERM or a broken connection ends it, look whether another process is
+        gone: LostRankError.
+        """
         try:
-            yield
-        except LostRankError:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already, and is to say why
-            raise
+            # SIGTERM may come at any moment until it is ignored, also while another error is handled here.
+            try:
+                return act()
+            except (RuntimeError, LostRankError):
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already, and is to say why
+                raise
         except (RuntimeError, Terminated) as ended:
             if self._store is None:
                 raise
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             # Torch names no rank where a collective fails. A killed one is there until its parent looks.
             broken = any(text in str(ended) for text in _BROKEN)
             lost = self._gone_here(seconds=3.0 if broken else 0.0)

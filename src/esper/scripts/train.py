@@ -218,8 +218,7 @@ def _train_once(
         _check_outputs(config)
     with get_hub().attached(*(_outputs(config) if processes.leads else ())):
         try:
-            with processes.watched():
-                return train(config, task_spec)
+            return processes.watch(lambda: train(config, task_spec))
         except KeyboardInterrupt:
             if way_out := _way_out(config):
                 raise Interrupted(way_out) from None

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from esper.scripts.train import main
 from esper.simic.agent import PPOAgent
+from esper.simic.training import vectorized
 from esper.tolaria import engine
 from tests.esper.distributed.processes import Started, start
 from tests.esper.records import checkpoint, events, same
@@ -133,6 +135,53 @@ def test_all_are_asked_to_end_as_torchrun_does(killed: int | None, through: Path
         [line] = ended.lines
         assert line.startswith(f"error: rank {killed} is gone; --resume {saved} goes on")
     assert checkpoint(saved)["extra"]["rounds"] >= 1
+
+
+@dataclass(frozen=True)
+class AskedWhileItEnds:
+    """Rank 1 is killed; so many steps of Python after rank 0's connection broke, SIGTERM comes to rank 0."""
+
+    steps: int
+    folder: Path
+
+    def __call__(self, rank: int) -> None:
+        def train(*_: Any) -> NoReturn:
+            (self.folder / f"pid-{rank}").write_text(str(os.getpid()))
+            if rank == 1:
+                time.sleep(SECONDS)
+            until_gone(self.folder / "pid-1")
+            left, frame = [self.steps], sys._getframe()
+
+            def traced(*_: Any) -> Any:
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                return traced
+
+            while frame.f_back is not None:
+                frame = frame.f_back
+                frame.f_trace = traced
+            sys.settrace(traced)
+            raise RuntimeError("Connection closed by peer")
+
+        vectorized.train_ppo_vectorized = train
+
+
+def until_gone(path: Path) -> None:
+    """Kill the process whose number a file has, and wait until it is gone."""
+    while not (path.exists() and path.read_text()):
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        while True:
+            os.kill(int(path.read_text()), signal.SIGKILL)
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("steps", range(1, 12))
+def test_who_is_asked_to_end_while_it_ends_says_why(steps: int, tmp_path: Path) -> None:
+    ended = start(TINY, 2, tmp_path / "errors", AskedWhileItEnds(steps, tmp_path)).wait(SECONDS)
+    assert ended.statuses == (3, -signal.SIGKILL)
+    assert ended.lines == ["error: rank 1 is gone"]
 
 
 def test_ctrl_c_is_told_once(tmp_path: Path) -> None:
