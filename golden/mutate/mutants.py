@@ -73,7 +73,7 @@ def mutants(path: str, data: bytes) -> Iterator[Mutant]:
         if before == after:
             continue
         scope = ".".join(place.scope)
-        identity = f"{path}\0{scope}\0{operator.name}\0{before}\0{after}"
+        identity = f"{path}\0{scope}\0{operator.__name__}\0{before}\0{after}"
         count = seen[identity] = seen.get(identity, -1) + 1
         yield Mutant(
             name=xxhash.xxh3_64_hexdigest(f"{identity}\0{count}".encode())[:12],
@@ -82,7 +82,7 @@ def mutants(path: str, data: bytes) -> Iterator[Mutant]:
             last=place.last,
             line=source.line(edit.start),
             scope=scope,
-            operator=operator.name,
+            operator=operator.__name__,
             before=before,
             after=after,
             edit=edit,
@@ -99,7 +99,7 @@ def _walk(source: Source, code: frozenset[int]) -> Iterator[tuple[_Place, Operat
             continue
         place = _place(node, outer, source, code)
         for operator in OPERATORS:
-            for edit in operator.edits(node, source):
+            for edit in operator(node, source):
                 yield _of_edit(node, edit, place, source, code), operator, edit
         inner = place
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
