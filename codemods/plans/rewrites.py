@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from codemods.equal.code import FUNCTIONS, NotProven
+from codemods.equal.code import NotProven, reread
 from codemods.equal.objects import Known, prove_objects
 from codemods.equal.wrapper import prove_wrappers
 from codemods.plans.request import Found, Outcome, Request, Rewritten
 from codemods.plans.site import Layout, Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
-from codemods.program.source import SourceError, parse_source
+from codemods.program.source import parse_source
 from codemods.rewrites.naming import FileNames, find_imports
 from codemods.rewrites.objects.cell import Kept, class_names, find_boxes, kept_claims
 from codemods.rewrites.objects.transform import keep_in_objects
@@ -50,9 +50,9 @@ def _kept(analysis: Analysis, site: Site, objects: Sequence[Kept]) -> Rewritten:
         lambda name: site.star_imported or site.surroundings.taken(name),
     )
     imported = Known(known, missing)
-    made, now = _read(keep_in_objects(analysis, named, imported), analysis.helpers)
+    made = _read(keep_in_objects(analysis, named, imported))
     prove_objects(analysis.tree, made.tree, kept_claims(named), imported)
-    return Rewritten(made, now)
+    return Rewritten(made, dict(zip(analysis.helpers, made.helpers, strict=True)))
 
 
 def wrappers(analysis: Analysis, request: Request) -> Found:
@@ -79,8 +79,13 @@ def _split(analysis: Analysis, layout: Layout, split: Collection[Helper]) -> Rew
     names: dict[Helper, str] = {}
     for helper in sorted(split, key=lambda h: h.node.lineno):
         names[helper] = next(name for _ in range(3) if (name := chosen.choose(helper, None)) != helper.name)
-    made, now = _read(split_helpers(source, names), analysis.helpers)
+    made = _read(split_helpers(source, names))
     prove_wrappers(source, made.source, {h.place: name for h, name in names.items()})
+    # A helper became the function with its body; directly below that stands the wrapper.
+    blocks, bodies = made.tree.blocks, [h.node for h in made.helpers if h.name in names.values()]
+    wrappers = {blocks[body][blocks[body].index(body) + 1] for body in bodies}
+    left = [helper for helper in made.helpers if helper.node not in wrappers]
+    now = dict(zip(analysis.helpers, left, strict=True))
     for helper in names:
         now[helper].entry = entry_reads(source, helper)
     handed = [(helper.name, now[helper]) for helper in split]
@@ -110,30 +115,13 @@ def _check(outcome: Outcome, made: Analysis, layout: Layout, handed: Sequence[tu
             raise NotProven(f"{name}: its wrapper captures something else than it hands over")
 
 
-def _read(program: Program, helpers: Sequence[Helper]) -> tuple[Analysis, dict[Helper, Helper]]:
-    """Analyse a rewritten file, and find the helpers of the file as it was in it.
+def _read(program: Program) -> Analysis:
+    """Analyse a rewritten file.
 
     Raises:
-        NotProven: if it can't be read, or has lost one.
+        NotProven: if it can't be read.
     """
-    before = program.source
-    try:
-        made = parse_source(program.text(), before.path, encoding=before.encoding, bom=before.bom)
-        came_from = dict(program.pairs(made.tree))
-    except SourceError as error:
-        raise NotProven(str(error)) from None
-    except (ValueError, StopIteration, RuntimeError):
-        raise NotProven("the rewritten file has other statements than it should") from None
-    analysis = Analysis(made)
-    of_node = {helper.node: helper for helper in helpers}
-    now = {
-        of_node[old]: helper
-        for helper in analysis.helpers
-        if (old := came_from.get(helper.node)) is not None and isinstance(old, FUNCTIONS) and old in of_node
-    }
-    if now.keys() != set(helpers):
-        raise NotProven("a helper is lost")
-    return analysis, now
+    return Analysis(reread(program.text(), program.source.path, program.source))
 
 
 # Each is given what those before it made.

@@ -245,8 +245,8 @@ def _can_have(target: Target, found: Annotation, imports: Collection[Import], ta
     return all(other.bound != made.bound or other == made for made in imports for other in have)
 
 
-def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) -> tuple[int, str, int]:
-    """Where what is left imports the lifted functions that it calls, the text, how many statements it is.
+def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) -> tuple[int, str]:
+    """Where what is left imports the lifted functions that it calls, and the text.
 
     It stands after the last import before the outer function: the new files import the same modules, and so
     find them loaded as the source did.

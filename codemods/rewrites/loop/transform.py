@@ -58,7 +58,7 @@ class Loop:
         """The text with a statement in place of the loop, and imports."""
         newline = self.source.newline
         made = textwrap.indent(call + "\n", self.indent).replace("\n", newline)
-        at, imports, _ = imports_among(self.source, section, self.parts.node.lineno)
+        at, imports = imports_among(self.source, section, self.parts.node.lineno)
         above = [*self.lines[:at], imports, *self.lines[at : self.first]]
         return "".join([*above, made, *self.lines[self.end :]])
 

@@ -44,7 +44,7 @@ def _import(program: Program, statement: ast.ImportFrom, gone: frozenset[str], n
     else:
         first = made.pop(0)
         program.change(line, lambda node: first.with_changes(leading_lines=node.leading_lines))
-    program.after(statement, lambda: made, count=len(made))
+    program.after(statement, lambda: made)
 
 
 def _statement(text: str, marks: Sequence[str]) -> cst.SimpleStatementLine:

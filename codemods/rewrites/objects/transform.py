@@ -29,7 +29,7 @@ def keep_in_objects(analysis: Analysis, objects: Objects, imported: Known) -> Pr
     program.insert(*imports_above(analysis.source, newline.join(imported.added), first))
     for kept, names in objects:
         making = _statements(_making(kept, names))
-        program.before(kept.at, lambda made=making: made, count=len(making))  # type: ignore[misc]
+        program.before(kept.at, lambda made=making: made)  # type: ignore[misc]
         for name in kept.names:
             program.change(program.name(name), lambda node, names=names: _attribute(node, names.variable))  # type: ignore[misc]
         for statement in kept.declarations:

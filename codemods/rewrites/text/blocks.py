@@ -26,42 +26,26 @@ Made = Callable[[], Sequence[cst.BaseStatement]]
 
 
 @dataclass(slots=True)
-class Added:
-    """Statements to be put before or after one, and how many."""
-
-    make: Made
-    count: int
-
-
-@dataclass(slots=True)
-class Place:
-    """New lines that go before a line (from 0), and how many statements they are."""
-
-    line: int
-    text: str
-    count: int
-
-
-@dataclass(slots=True)
 class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
     ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``first`` are those that
-    leave the start of a block, and those that stand there then; ``deleted`` are lines that go.
+    leave the start of a block, and those that stand there then; ``places`` are new lines that go before a
+    line (from 0), ``deleted`` are lines that go.
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
     statements: dict[cst.CSTNode, ast.stmt] = field(default_factory=dict)
     changes: dict[cst.CSTNode, list[Change]] = field(default_factory=lambda: defaultdict(list))
-    before: dict[ast.stmt, list[Added]] = field(default_factory=lambda: defaultdict(list))
-    after: dict[ast.stmt, list[Added]] = field(default_factory=lambda: defaultdict(list))
+    before: dict[ast.stmt, list[Made]] = field(default_factory=lambda: defaultdict(list))
+    after: dict[ast.stmt, list[Made]] = field(default_factory=lambda: defaultdict(list))
     gone: set[ast.stmt] = field(default_factory=set)
     cut: set[ast.stmt] = field(default_factory=set)
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     filled: set[ast.stmt] = field(default_factory=set)
     first: set[ast.stmt] = field(default_factory=set)
-    places: list[Place] = field(default_factory=list)
+    places: list[tuple[int, str]] = field(default_factory=list)
     deleted: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -101,8 +85,8 @@ class Pass(Plain, cst.CSTTransformer):
     def _around(self, statement: ast.stmt, node: Any) -> Any:
         """A statement with what is put before and after it, or in its place."""
         todo = self.todo
-        made: list[Any] = [each for added in todo.before.get(statement, ()) for each in added.make()]
-        after = [each for added in todo.after.get(statement, ()) for each in added.make()]
+        made: list[Any] = [each for make in todo.before.get(statement, ()) for each in make()]
+        after = [each for make in todo.after.get(statement, ()) for each in make()]
         if statement in todo.cut:
             todo.taken[statement] = node
         if statement in todo.first - todo.gone:

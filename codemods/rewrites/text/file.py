@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import bisect
 import itertools
-from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -20,7 +19,7 @@ import libcst as cst
 from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
 from codemods.program.source import Source, all_blocks, blocks_of, statements_in
-from codemods.rewrites.text.blocks import Added, Change, Made, Pass, Place, Todo, Unpaired, paired, pairs
+from codemods.rewrites.text.blocks import Change, Made, Pass, Todo, Unpaired, paired, pairs
 from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 
 
@@ -201,25 +200,24 @@ class Program:
         first = first_line(statement) - 1 - comments_above(self.source, statement)
         self.todo.deleted.append((first, statement.end_lineno or 0))
 
-    def before(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
+    def before(self, statement: ast.stmt, make: Made) -> None:
         """Put statements before another, between it and what stands above."""
-        self.todo.before[statement].append(Added(make, count))
+        self.todo.before[statement].append(make)
 
-    def after(self, statement: ast.stmt, make: Made, *, count: int = 1) -> None:
+    def after(self, statement: ast.stmt, make: Made) -> None:
         """Put statements directly after another."""
-        self.todo.after[statement].append(Added(make, count))
+        self.todo.after[statement].append(make)
 
     def above(self, statement: ast.stmt, texts: Sequence[str]) -> None:
         """Put definitions before a statement and its own comments, with blank lines between."""
         gap = self.source.newline * (2 if statement in self.source.tree.body else 1)
         line = first_line(statement) - 1 - comments_above(self.source, statement)
         line = next((c.first for c in self.chunks if statement in c.statements), line)
-        self.insert(line, "".join(text + gap for text in texts), len(texts))
+        self.insert(line, "".join(text + gap for text in texts))
 
-    def insert(self, line: int, text: str, count: int) -> None:
+    def insert(self, line: int, text: str) -> None:
         """Put new statements before a line (from 0)."""
-        if text:
-            self.todo.places.append(Place(line, text, count))
+        self.todo.places.append((line, text))
 
     def take_names(self, statement: ast.Nonlocal, gone: Collection[str]) -> None:
         """Take names out of a nonlocal declaration; one that would be empty is a ``pass``."""
@@ -263,7 +261,7 @@ class Program:
 
     def text(self) -> str:
         """The new text."""
-        splices = [(place.line, place.line, place.text) for place in self.todo.places]
+        splices = [(line, line, text) for line, text in self.todo.places]
         splices += [(first, self._end_with_blank_lines(first, end), "") for first, end in self.todo.deleted]
         starts, lines = self.source.starts, self.source.lines
         following = [*(chunk.first for chunk in self.chunks[1:]), len(lines)]
@@ -318,28 +316,6 @@ class Program:
             text = module.code_for_node(node)
         return text if text.endswith(("\n", "\r")) else text + self.source.newline
 
-    def pairs(self, made: ast.Module) -> list[tuple[ast.stmt, ast.stmt]]:
-        """Statements of the new text, with those that they come from."""
-        places = deque(sorted(self.todo.places, key=lambda place: place.line))
-        return list(self._paired(self.source.tree.body, made.body, places))
-
-    def _paired(
-        self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], places: deque[Place]
-    ) -> Iterator[tuple[ast.stmt, ast.stmt]]:
-        new = iter(after)
-        for statement in before:
-            while places and places[0].line < first_line(statement):
-                _skip(new, places.popleft().count)
-            _skip(new, sum(added.count for added in self.todo.before.get(statement, ())))
-            if statement in self.todo.gone or statement in self.todo.cut:
-                _skip(new, statement in self.todo.filled)
-                continue
-            found = next(new)
-            yield found, statement
-            for one, other in zip(all_blocks(statement), all_blocks(found), strict=True):
-                yield from self._paired(one, other, places)
-            _skip(new, sum(added.count for added in self.todo.after.get(statement, ())))
-
 
 def _shared(block: Sequence[ast.stmt], number: int) -> tuple[int, int]:
     """The first and the last of the statements of a block that share lines with one."""
@@ -353,11 +329,6 @@ def _shared(block: Sequence[ast.stmt], number: int) -> tuple[int, int]:
 
 def _is_no_code(line: str) -> bool:
     return line.lstrip()[:1] in ("", "#")
-
-
-def _skip(statements: Iterator[ast.stmt], count: int) -> None:
-    for _ in range(count):
-        next(statements)
 
 
 def _with_header_below(module: cst.Module) -> cst.Module:

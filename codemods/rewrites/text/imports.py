@@ -86,14 +86,14 @@ def from_statement(module: str, names: Sequence[str], width: int, newline: str) 
     return newline.join([f"from {module} import (", *(f"    {name}," for name in names), ")"])
 
 
-def imports_above(source: Source, text: str, before: int) -> tuple[int, str, int]:
-    """Where import statements go that code from a line on needs: the number of lines above them, their text
-    with blank lines around it, and how many they are.
+def imports_above(source: Source, text: str, before: int) -> tuple[int, str]:
+    """Where import statements go that code from a line on needs: the number of lines above them, and their
+    text with blank lines around it.
 
     They stand below the last import before that line, or the docstring, or the comments at the file's top.
     """
     if not text:
-        return 0, "", 0
+        return 0, ""
     body, lines, newline = source.tree.body, source.lines, source.newline
     last, above = 0, None
     for statement in body:
@@ -113,11 +113,11 @@ def imports_above(source: Source, text: str, before: int) -> tuple[int, str, int
     if there < len(rest) and not rest[there].startswith(("import ", "from ")):
         wanted = 2 if rest[there].startswith(("def ", "async ", "class ", "@")) else 1
         gap = newline * max(0, wanted - there)
-    return last, lead + text + newline + gap, len(ast.parse(text).body)
+    return last, lead + text + newline + gap
 
 
-def imports_among(source: Source, section: ImportSection, before: int) -> tuple[int, str, int]:
-    """Where a section of imports goes among those before a line, its text, how many statements it is."""
+def imports_among(source: Source, section: ImportSection, before: int) -> tuple[int, str]:
+    """Where a section of imports goes among those before a line, and its text."""
     return imports_above(source, section.render(source.newline, line_limit(source)), before)
 
 

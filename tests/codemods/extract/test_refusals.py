@@ -142,7 +142,7 @@ CASES = {
     # Objects that functions share
     "a boxed variable that is annotated": Case(SHARED.format(before="n: int\n    n = 0"), None, "", BOX),
     "no line of its own for the object": Case(
-        SHARED.format(before="n = 0; n = flag"), "not-proven", "other statements than it should", BOX
+        SHARED.format(before="n = 0; n = flag"), "not-proven", "state is not made where it should be", BOX
     ),
     "a declaration that shares its line": Case(
         SHARED.format(before="n = 0").replace("nonlocal n\n", "nonlocal n; k = 1\n"), None, "", BOX
