@@ -154,7 +154,8 @@ def _statements(parts: Parts) -> Refusals:
         if name == "super" or (name.startswith("__") and name not in known):
             private[name] = loop.lineno
     for name, line in private.items():
-        yield refuse("class-cell", line, f"{name} means something else inside a class")
+        what = f"{name} means something else inside a class"
+        yield refuse("class-cell", line, what, "give the name a single underscore")
     for inner in own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")

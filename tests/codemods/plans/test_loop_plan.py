@@ -246,6 +246,14 @@ def test_a_refused_loop_stops_the_plan(tmp_path: Path, extract: Command) -> None
     assert read(tmp_path) == before
 
 
+def test_a_name_that_only_a_class_changes_is_to_be_renamed(tmp_path: Path, extract: Command) -> None:
+    write(tmp_path, PROGRAM.replace("offset", "__offset"), PLAN)
+    ran = extract("--plan", tmp_path / "plan.toml")
+    assert ran.code == 1
+    assert "class-cell: train (loop): __offset means something else inside a class" in ran.out
+    assert "way out: give the name a single underscore" in ran.out
+
+
 @pytest.mark.parametrize("newline", ["\r\n"])
 def test_line_ends_encodings_and_the_text_around_survive(
     newline: str, tmp_path: Path, extract: Command, execute: Execute
