@@ -39,6 +39,47 @@ def test_a_move_with_one_more_fails(repository: Project, capsys: Capture) -> Non
     assert line.startswith("trainer.py:12:9: HP011 ")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        pytest.param(
+            "def read(envs):\n    for env in envs:\n        a(env)\n        b(env)\n        env.x.item()\n",
+            "def mean(envs):\n    for env in envs:\n        c(env)\n        d(env)\n        env.x.item()\n",
+            1,
+            id="a function of little in common",
+        ),
+        pytest.param(
+            "def read(envs):\n    for env in envs:\n        env.total += env.loss.item()\n",
+            "def read(envs):\n    for env in envs:\n        env.total += of(env)\n\n\n"
+            "def of(env):\n    return env.loss.item()\n",
+            0,
+            id="taken out into a function that is called there",
+        ),
+        pytest.param(
+            "def read(envs):\n    for env in envs:\n        log(env)\n        env.loss.item()\n\n\n"
+            "def mean(envs):\n    for env in envs:\n        log(env)\n",
+            "def read(envs):\n    for env in envs:\n        log(env)\n\n\n"
+            "def mean(envs):\n    for env in envs:\n        log(env)\n        env.loss.item()\n",
+            1,
+            id="from one function to another that were both there",
+        ),
+        pytest.param(
+            "def of(env):\n    return env.loss.item()\n\n\n"
+            "def read(envs):\n    for env in envs:\n        env.total += of(env)\n",
+            "def of(env):\n    return env.loss.item()\n\n\n"
+            "def read(envs):\n    for env in envs:\n        env.total += of(env) + of(env)\n",
+            1,
+            id="called twice on a line",
+        ),
+    ],
+)
+def test_what_is_known_by_another_function(before: str, after: str, status: int, repository: Project) -> None:
+    repository.write(other=before)
+    repository.commit()
+    repository.write(other=after)
+    assert repository.run("--base", "HEAD") == status
+
+
 def test_files_of_the_commit_below_the_paths_only(repository: Project) -> None:
     repository.write(other="def run(envs):\n    return [env.loss.item() for env in envs]\n")
     repository.commit()
