@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from codemods.equal.code import NotProven, reread
-from codemods.equal.objects import Known, prove_objects
+from codemods.equal.objects import prove_objects
 from codemods.equal.wrapper import prove_wrappers
 from codemods.plans.request import Found, Outcome, Request, Rewritten
 from codemods.plans.site import Layout, Site
@@ -16,7 +16,7 @@ from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.source import parse_source
 from codemods.rewrites.naming import FileNames, find_imports
-from codemods.rewrites.objects.cell import Kept, class_names, find_boxes, kept_claims
+from codemods.rewrites.objects.cell import Cell, find_cells
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
@@ -31,27 +31,23 @@ def cells(analysis: Analysis, request: Request) -> Found:
     chosen = request.cell.intersection(request.wanted)
     if seen := refused_by(chosen, partial(nothing_looks, analysis), request.accepted):
         return Found(unfit=seen)
-    found, unfit = find_boxes(analysis, chosen, request.accepted)
-    helpers = [helper for kept in found for helper in kept.helpers]
+    found, unfit = find_cells(analysis, chosen, request.accepted)
+    helpers = [helper for cell in found for helper in cell.helpers]
     return Found(helpers, partial(_kept, analysis, request.site, found) if found else None, unfit)
 
 
-def _kept(analysis: Analysis, site: Site, objects: Sequence[Kept]) -> Rewritten:
+def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
     """Make a file with objects in it, proven."""
-    taken: set[str] = set()
-    named = [(kept, class_names(analysis, kept.outer, taken)) for kept in objects]
-    later = ["dataclasses.field"] if any(kept.later for kept in objects) else []
-    paths = ["dataclasses.dataclass", *later, "typing.Any"]
-    known, missing = find_imports(
+    claims = [cell.claim for cell in found]
+    later = ["dataclasses.field"] if any(claim.later for claim in claims) else []
+    imported = find_imports(
         analysis,
-        [kept.root for kept in objects],
-        paths,
-        taken,
+        [cell.root for cell in found],
+        ["dataclasses.dataclass", *later, "typing.Any"],
         lambda name: site.star_imported or site.surroundings.taken(name),
     )
-    imported = Known(known, missing)
-    made = _read(keep_in_objects(analysis, named, imported))
-    prove_objects(analysis.tree, made.tree, kept_claims(named), imported)
+    made = _read(keep_in_objects(analysis, found, imported))
+    prove_objects(analysis.tree, made.tree, claims, imported)
     return Rewritten(made, dict(zip(analysis.helpers, made.helpers, strict=True)))
 
 

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from codemods.equal.objects import Known
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.scopes import dotted
@@ -77,13 +78,11 @@ def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str
     return name
 
 
-def find_imports(
-    analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], taken: set[str], met: Met
-) -> tuple[dict[str, str], tuple[str, ...]]:
+def find_imports(analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], met: Met) -> Known:
     """By which names some things are known before all of some module-level statements; a new name is not one
     that is ``met`` outside of the file.
     """
-    tree, flow = analysis.tree, analysis.flow(analysis.tree.module)
+    tree, flow, taken = analysis.tree, analysis.flow(analysis.tree.module), set[str]()
     names, missing = dict[str, str](), dict[str, list[str]]()
     for path in paths:
         module, _, name = path.rpartition(".")
@@ -94,7 +93,7 @@ def find_imports(
         names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
         alias = "" if names[name] == name else f" as {names[name]}"
         missing.setdefault(module, []).append(name + alias)
-    return names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items())
+    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
 
 
 def is_hook(name: str) -> bool:

@@ -3,89 +3,41 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
-from codemods.equal.objects import Kept as Claim
+from codemods.equal.code import FUNCTIONS, place_of
+from codemods.equal.objects import Kept
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting, Need
-from codemods.program.scopes import Scope
+from codemods.program.scopes import FunctionNode, Scope
 from codemods.rewrites.naming import fresh_name
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import no_dynamic_names
 
 
 @dataclass(frozen=True, slots=True)
-class ClassNames:
-    """Names of a class, and of the variable of its object."""
-
-    type_name: str
-    variable: str
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Variables of an outer function that one object keeps for some of its helpers.
-
-    It is made before the statement ``at``, with those of the variables that are ``given`` then; ``names``
-    become its attributes, and ``declarations`` go.
+class Cell:
+    """An object that keeps variables of an outer function for some of its helpers, by the claim about it;
+    ``names`` become its attributes, and ``declarations`` go.
     """
 
-    outer: Scope
+    claim: Kept
+    outer: FunctionNode
     helpers: tuple[Helper, ...]
-    variables: tuple[str, ...]
-    given: tuple[str, ...]
-    at: ast.stmt
     names: tuple[ast.Name, ...]
     declarations: tuple[ast.Nonlocal, ...]
+
+    @property
+    def at(self) -> ast.stmt:
+        """The statement before which it is made."""
+        return self.outer.body[self.claim.at]
 
     @property
     def root(self) -> ast.stmt:
         """The module-level statement before which its class stands."""
         return self.helpers[0].top
-
-    @property
-    def later(self) -> tuple[str, ...]:
-        """Variables that have no value yet when it is made."""
-        return tuple(name for name in self.variables if name not in self.given)
-
-
-Objects = Sequence[tuple[Kept, ClassNames]]
-"""Objects of one file, with what their classes and variables are called."""
-
-
-def class_names(analysis: Analysis, outer: Scope, taken: set[str]) -> ClassNames:
-    """Names for a class that holds variables of a function."""
-    stem = outer.name.strip("_")
-    title = "".join(part.capitalize() for part in stem.split("_"))
-    variable = fresh_name(analysis, ["state", "shared", f"{stem}_state"], taken)
-    return ClassNames(fresh_name(analysis, [f"_{title}State"], taken), variable)
-
-
-def own_statements(outer: Scope) -> list[ast.stmt]:
-    """The statements of a function below its docstring."""
-    assert isinstance(outer.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    return outer.node.body[ast.get_docstring(outer.node) is not None :]
-
-
-def kept_claims(objects: Objects) -> list[Claim]:
-    """Claim, for the proof, of every object which variables it keeps, and where it is made."""
-    found = []
-    for kept, names in objects:
-        node = kept.outer.node
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        found.append(
-            Claim(
-                place=(node.lineno, node.col_offset),
-                at=node.body.index(kept.at),
-                type_name=names.type_name,
-                variable=names.variable,
-                given=kept.given,
-                later=kept.later,
-            )
-        )
-    return found
 
 
 def shared(analysis: Analysis, helper: Helper) -> list[Need]:
@@ -104,20 +56,22 @@ def shared(analysis: Analysis, helper: Helper) -> list[Need]:
     ]
 
 
-def find_boxes(
+def find_cells(
     analysis: Analysis, helpers: Collection[Helper], accepted: Accepted | None = None
-) -> tuple[list[Kept], dict[Helper, Refusal]]:
-    """Boxes, one an outer function, and why some helpers can't have one."""
+) -> tuple[list[Cell], dict[Helper, Refusal]]:
+    """Cells, one an outer function, and why some helpers can't have one."""
     refused = refused_by(helpers, partial(_problems, analysis), accepted)
     sharing: dict[Scope, dict[Helper, list[Need]]] = {}
     for helper in sorted((h for h in helpers if h not in refused), key=lambda h: h.node.lineno):
         if needs := shared(analysis, helper):
             sharing.setdefault(helper.outer, {})[helper] = needs
-    return [_box(analysis, outer, chosen) for outer, chosen in sharing.items()], refused
+    taken = set[str]()
+    return [_cell(analysis, outer, chosen, taken) for outer, chosen in sharing.items()], refused
 
 
-def _box(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]]) -> Kept:
-    tree = analysis.tree
+def _cell(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]], taken: set[str]) -> Cell:
+    tree, function = analysis.tree, outer.node
+    assert isinstance(function, FUNCTIONS)
     variables = tuple(dict.fromkeys(name for needs in chosen.values() for name, _ in needs))
     names: dict[tuple[int, int], ast.Name] = {}
     given, declarations = [], dict[ast.Nonlocal, None]()
@@ -129,8 +83,17 @@ def _box(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]]) -> 
         for statement, _ in tree.declared.get((outer, name), []):
             if isinstance(statement, ast.Nonlocal):
                 declarations[statement] = None
-    at, found, gone = own_statements(outer)[0], tuple(names.values()), tuple(declarations)
-    return Kept(outer, tuple(chosen), variables, tuple(given), at, found, gone)
+    stem = outer.name.strip("_")
+    title = "".join(part.capitalize() for part in stem.split("_"))
+    claim = Kept(
+        place=place_of(function),
+        at=int(ast.get_docstring(function) is not None),
+        type_name=fresh_name(analysis, [f"_{title}State"], taken),
+        variable=fresh_name(analysis, ["state", "shared", f"{stem}_state"], taken),
+        given=tuple(given),
+        later=tuple(name for name in variables if name not in given),
+    )
+    return Cell(claim, function, tuple(chosen), tuple(names.values()), tuple(declarations))
 
 
 def _problems(analysis: Analysis, helper: Helper) -> Refusals:
