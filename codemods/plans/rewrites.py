@@ -15,8 +15,8 @@ from codemods.plans.site import Layout, Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.source import parse_source
-from codemods.rewrites.naming import FileNames, find_imports
-from codemods.rewrites.objects.cell import Cell, find_cells
+from codemods.rewrites.naming import FileNames
+from codemods.rewrites.objects.cell import Cell, find_cells, find_imports
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks

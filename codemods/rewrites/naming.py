@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from codemods.equal.objects import Known
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
-from codemods.program.scopes import dotted
 from codemods.program.surroundings import Surroundings
-
-Met = Callable[[str], bool]
-"""Tells of a new name of the module if another file would get it, or means something by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +60,6 @@ class FileNames:
         if bare:
             yield f"_{bare}"
         yield from qualified_names(helper)
-
-
-def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str:
-    """The first of some names (then the last, numbered) that means nothing in the file; it is taken now."""
-    tree = analysis.tree
-    used = tree.names | taken | tree.attributes.keys() | set(dir(builtins))
-    numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
-    name = next(name for name in itertools.chain(stems, numbered) if name not in used)
-    taken.add(name)
-    return name
-
-
-def find_imports(analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], met: Met) -> Known:
-    """By which names some things are known before all of some module-level statements; a new name is not one
-    that is ``met`` outside of the file.
-    """
-    tree, flow, taken = analysis.tree, analysis.flow(analysis.tree.module), set[str]()
-    names, missing = dict[str, str](), dict[str, list[str]]()
-    for path in paths:
-        module, _, name = path.rpartition(".")
-        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
-        if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
-            names[name] = name
-            continue
-        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
-        alias = "" if names[name] == name else f" as {names[name]}"
-        missing.setdefault(module, []).append(name + alias)
-    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
 
 
 def is_hook(name: str) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import builtins
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from codemods.equal.code import FUNCTIONS, place_of
-from codemods.equal.objects import Kept
+from codemods.equal.objects import Kept, Known
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting, Need
-from codemods.program.scopes import FunctionNode, Scope
-from codemods.rewrites.naming import fresh_name
+from codemods.program.scopes import FunctionNode, Scope, dotted
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import no_dynamic_names
+
+Met = Callable[[str], bool]
+"""Tells of a new name of the module if another file would get it, or means something by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +122,31 @@ def _problems(analysis: Analysis, helper: Helper) -> Refusals:
                     unbound.append((line, f"{name} may be unbound when line {line} is reached"))
         for line, what in unbound:
             yield refuse("maybe-unbound", line, what, way_out)
+
+
+def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str:
+    """The first of some names (then the last, numbered) that means nothing in the file; it is taken now."""
+    tree = analysis.tree
+    used = tree.names | taken | tree.attributes.keys() | set(dir(builtins))
+    numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain(stems, numbered) if name not in used)
+    taken.add(name)
+    return name
+
+
+def find_imports(analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], met: Met) -> Known:
+    """By which names some things are known before all of some module-level statements; a new name is not one
+    that is ``met`` outside of the file.
+    """
+    tree, flow, taken = analysis.tree, analysis.flow(analysis.tree.module), set[str]()
+    names, missing = dict[str, str](), dict[str, list[str]]()
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
+        if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
+            names[name] = name
+            continue
+        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
+        alias = "" if names[name] == name else f" as {names[name]}"
+        missing.setdefault(module, []).append(name + alias)
+    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
