@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from .naming import ModuleRegistry, Place
+from .naming import ModuleRegistry, Place, walk
 from .unseen import identity
 
 _NO_STATE: dict[str, Any] = {}
@@ -70,10 +70,10 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
 
     envs = {rule.env(p, registry) if p is not None else None for p in places} if rule else {None}
     buffers = [
-        (weakref.ref(module), name, full(root, f"{path}.{name}" if path else name))
+        (weakref.ref(chain[-1]), name, full(root, f"{prefix}{name}"))
         for root in roots
-        for path, module in _modules(root)
-        for name, value in module._buffers.items()
+        for prefix, chain in walk(root)
+        for name, value in chain[-1]._buffers.items()
         if value is not None
     ]
     names = tuple(
@@ -89,11 +89,6 @@ def name_optimizer(params: list[torch.Tensor], registry: ModuleRegistry, rule: E
         params=names,
         buffers=tuple(buffers),
     )
-
-
-def _modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    for path, module in root.named_modules():
-        yield path.replace("_orig_mod.", "").removesuffix("_orig_mod").rstrip("."), module
 
 
 def parameters(optimizer: Optimizer) -> list[torch.Tensor]:

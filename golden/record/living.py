@@ -131,7 +131,7 @@ class Living:
         return found
 
     def _state(self, root: nn.Module, followed: _Followed) -> dict[str, Any]:
-        modules = list(walk(root))
+        modules = [(prefix, chain[-1]) for prefix, chain in walk(root)]
         followed.tables = [(prefix, m._parameters, m._buffers) for prefix, m in modules]
         state = self._digests(followed)
         if not state and not any(map(_has_extra, (m for _, m in modules))):

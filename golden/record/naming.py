@@ -21,26 +21,28 @@ _TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "F
 
 
 class Place(NamedTuple):
-    """The place of a tensor: its outermost module, the dotted name below it, and the modules on the way."""
+    """The place of a tensor: its dotted name below the outermost module, and the modules on the way."""
 
-    root: nn.Module
     name: str
     chain: tuple[nn.Module, ...]
 
+    @property
+    def root(self) -> nn.Module:
+        """The outermost module."""
+        return self.chain[0]
+
 
 class _WeakPlace(NamedTuple):
-    root: weakref.ref[nn.Module]
     name: str
     chain: tuple[weakref.ref[nn.Module], ...]
 
     def strong(self, parameter: torch.Tensor) -> Place | None:
         """Return the place, if it still holds the parameter."""
-        root, chain = self.root(), [reference() for reference in self.chain]
-        modules = tuple(module for module in chain if module is not None)
-        if root is None or len(modules) < len(chain):
+        modules = tuple(module for reference in self.chain if (module := reference()) is not None)
+        if len(modules) < len(self.chain):
             return None
         held = modules[-1]._parameters.get(self.name.rpartition(".")[2])
-        return Place(root, self.name, modules) if held is parameter else None
+        return Place(self.name, modules) if held is parameter else None
 
 
 class ModuleRegistry:
@@ -170,28 +172,12 @@ class ModuleRegistry:
         self._indexed = set(map(identity, modules))
         self._roots = {}
         for root in roots:
-            self._walk(weakref.ref(root), root, (), "", set())
-
-    def _walk(
-        self,
-        root: weakref.ref[nn.Module],
-        module: nn.Module,
-        chain: tuple[weakref.ref[nn.Module], ...],
-        prefix: str,
-        seen: set[int],
-    ) -> None:
-        if identity(module) in seen:
-            return
-        seen.add(identity(module))
-        self._roots.setdefault(identity(module), []).append(identity(root()))
-        chain = (*chain, weakref.ref(module))
-        for name, parameter in module._parameters.items():
-            if parameter is not None:
-                self._places.setdefault(identity(parameter), _WeakPlace(root, prefix + name, chain))
-        for name, child in module._modules.items():
-            if child is not None:
-                step = "" if type(module).__name__ in _TRANSPARENT else f"{name}."
-                self._walk(root, child, chain, prefix + step, seen)
+            for prefix, chain in walk(root):
+                self._roots.setdefault(identity(chain[-1]), []).append(identity(root))
+                weak = tuple(map(weakref.ref, chain))
+                for name, parameter in chain[-1]._parameters.items():
+                    if parameter is not None:
+                        self._places.setdefault(identity(parameter), _WeakPlace(f"{prefix}{name}", weak))
 
 
 def _outermost(modules: list[nn.Module]) -> list[nn.Module]:
@@ -205,19 +191,20 @@ def _outermost(modules: list[nn.Module]) -> list[nn.Module]:
     return [m for m in modules if identity(m) not in children and type(m).__name__ not in _TRANSPARENT]
 
 
-def walk(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Yield every module below and with a root, once, with what the names of its tensors begin with."""
-    stack: list[tuple[str, nn.Module]] = [("", root)]
+def walk(root: nn.Module) -> Iterator[tuple[str, tuple[nn.Module, ...]]]:
+    """Yield the way to every module of a root, once, behind what the names of its tensors begin with."""
+    stack: list[tuple[str, tuple[nn.Module, ...]]] = [("", (root,))]
     seen: set[int] = set()
     while stack:
-        prefix, module = stack.pop()
+        prefix, chain = stack.pop()
+        module = chain[-1]
         if identity(module) in seen:
             continue
         seen.add(identity(module))
-        yield prefix, module
+        yield prefix, chain
         transparent = type(module).__name__ in _TRANSPARENT
         stack += [
-            (prefix if transparent else f"{prefix}{name}.", child)
+            (prefix if transparent else f"{prefix}{name}.", (*chain, child))
             for name, child in reversed(module._modules.items())
             if child is not None
         ]
