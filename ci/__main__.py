@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from codemods.__main__ import Commands
-from golden.extras import missing_extra
+from esper_harness.extras import missing_extra
+from esper_harness.program import Commands
 
 _COMMANDS = {
     "run": ("ci.gate", "Every check of a repository: one table, one exit status."),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codemods.program import SourceError, read_tools
-from golden.trace.unknown_keys import first_problem
+from esper_harness.keys import first_problem
 
 
 class ConfigError(Exception):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from golden.extras import missing_extra
+from esper_harness.extras import missing_extra
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from golden.extras import missing_extra
+from esper_harness.extras import missing_extra
 
 if TYPE_CHECKING:
     from golden.check.properties import Recordings

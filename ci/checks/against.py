@@ -9,11 +9,11 @@ from ci.checks.check import Context
 from ci.checks.compared import Compared, change, compared, folder
 from ci.checks.places import command_place, program_place
 from ci.verdicts import CouldNotRun, Failed, Passed, Verdict
+from esper_harness.extras import missing_extra
 from golden.check.ab import AbResult
 from golden.check.fixtures import write_whole
 from golden.check.localize import Localized, localize
 from golden.compare import Different, Identical, NotComparable
-from golden.extras import missing_extra
 from golden.reach.evidence import Evidence
 from golden.reach.tell import in_short, tell
 from golden.report import render, render_localized

@@ -8,7 +8,7 @@ import click
 
 from ci.__main__ import program as gate
 from codemods.__main__ import program as codemods
-from golden.cli import cli as golden
+from golden.cli import program as golden
 
 PROGRAMS: tuple[tuple[str, click.Group], ...] = (
     ("golden", golden),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import fnmatch
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from codemods.hotpath.codes import CODES, DEFAULT_OFF
 from codemods.hotpath.results import HEATS
 from codemods.program.repository import read_tools
 from codemods.program.source import SourceError
+from esper_harness.report.plain import hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,9 +171,7 @@ def _parse(tables: object, text: str, shown: str) -> Config:
         name = key.replace("-", "_")
         if name not in fields:
             known = sorted(field.replace("_", "-") for field in fields)
-            close = difflib.get_close_matches(name.replace("_", "-"), known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-            raise SourceError(f"{where}: unknown key; {hint}")
+            raise SourceError(f"{where}: unknown key{hint(name.replace('_', '-'), known)}")
         default = fields[name].default
         if isinstance(default, tuple):
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import re
 import tomllib
@@ -12,6 +11,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from codemods.program.source import Unusable
+from esper_harness.keys import known_keys
+from esper_harness.report.plain import hint
 
 
 class PlanError(Unusable):
@@ -233,10 +234,7 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
     index = next((part for part in place if isinstance(part, int)), 0)
     name = ".".join(f"[{part}]" if isinstance(part, int) else part for part in place).replace(".[", "[")
     if first["type"] == "extra_forbidden":
-        known = _known(place)
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-        what = f"unknown key {name!r}; {hint}"
+        what = f"unknown key {name!r}{hint(key, known_keys(Plan, place[:-1]))}"
     elif first["type"] == "missing":
         what = f"key {name!r} is missing"
         key = str(place[0]) if len(place) > 1 else key
@@ -245,12 +243,6 @@ def _message(shown: str, text: str, error: ValidationError) -> str:
         what = f"{name}: {said}" if name else said
     table = "[loop" if place[:1] == ["loop"] else "[[move]]"
     return f"{shown}:{_line_of(text, key, index, table)}: {what}"
-
-
-def _known(place: list[str | int]) -> list[str]:
-    tables: dict[str | int, type[BaseModel]] = {"move": Move, "seams": Seams, "loop": Loop, "accept": Accept}
-    model = tables.get(place[0], Plan) if len(place) > 1 else Plan
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:

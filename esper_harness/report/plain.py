@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -31,6 +32,14 @@ def listed(things: Iterable[object], most: int, joint: str = ", ") -> str:
     """Write the first of some things, and how many more there are."""
     names = list(map(str, things))
     return joint.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def hint(word: str, known: Sequence[str]) -> str:
+    """Say which of some words was probably meant, else all that there are."""
+    close = difflib.get_close_matches(word, known, n=1)
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f"; known are {', '.join(known)}" if known else ""
 
 
 def _spelled(character: str) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from esper_harness.keys import UNKNOWN, first_problem
 from golden.record.run import Run
 from golden.trace.errors import UnusableInput
-from golden.trace.unknown_keys import UNKNOWN, first_problem
 
 RUNS_FOLDER = Path("golden") / "runs"
 

@@ -11,8 +11,8 @@ from ci.__main__ import main as golden_gate
 from ci.__main__ import program as gate_program
 from codemods.__main__ import main as codemods
 from codemods.__main__ import program as codemods_program
-from golden.cli import cli as golden_program
 from golden.cli import main as golden
+from golden.cli import program as golden_program
 
 MAINS = {"codemods": codemods, "golden": golden, "golden-gate": golden_gate}
 PROGRAMS: dict[str, click.Group] = {

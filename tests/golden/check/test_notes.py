@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 import torch
 
 from golden.check.progress import Progress
-from golden.cli import _COMMANDS, _loaded
+from golden.cli import _COMMANDS, program
 from golden.compare.steps import element_size
 from golden.record.live import Program, registered
 from tests.golden.project import Project
@@ -100,6 +101,7 @@ def test_every_dtype_has_the_size_that_its_name_says() -> None:
 
 def test_summaries_are_those_of_the_commands() -> None:
     for name, (_, summary) in _COMMANDS.items():
-        command = _loaded(name)
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
         assert command.name == name
         assert " ".join((command.help or "").split()).startswith(summary.split(".")[0].split(",")[0])

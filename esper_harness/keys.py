@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
+from esper_harness.report.plain import hint
 
 UNKNOWN = "unknown key"
 # What pydantic says in words of Python, in those of TOML.
@@ -36,14 +37,6 @@ def first_problem(model: type[BaseModel], error: ValidationError) -> tuple[str, 
     if first["type"] == "extra_forbidden":
         return place, f"{UNKNOWN}{hint(str(first['loc'][-1]), known_keys(model, first['loc'][:-1]))}"
     return place, _PLAIN.get(first["type"]) or str(first["msg"]).removeprefix("Value error, ")
-
-
-def hint(word: str, known: Sequence[str]) -> str:
-    """Return the key that was probably meant, else all that there are."""
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"; did you mean {close[0]}?"
-    return f"; known are {', '.join(known)}" if known else ""
 
 
 def known_keys(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
