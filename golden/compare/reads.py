@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from esper_harness.report.plain import many
 from golden.compare.divergence import END, SHOWN, Divergence, number_of
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
-from golden.trace.streams import Stream, of_process
+from golden.trace.streams import of_process
 from golden.trace.trace import Site
 
-Reads = Mapping[Site, int] | None
 Values = Mapping[Site, str] | None
 # By which a place is known again that moved: to another line, file, then function.
 _KEYS: tuple[Callable[[Site], Hashable], ...] = (
@@ -37,15 +36,12 @@ class SiteChange:
 class ReadCount(Divergence):
     """The host reads another number of tensors before a step; ``number`` is None for the end of the run.
 
-    ``sites`` says where, of this step if both traces are at hand, else of the whole run. ``steps`` of
-    ``total`` steps differ so.
+    ``steps`` of ``total`` steps differ so.
     """
 
     title = "host reads"
 
-    process: str
-    stream: Stream | None
-    step: int
+    where: str
     number: int | None
     left: int
     right: int
@@ -58,8 +54,7 @@ class ReadCount(Divergence):
         return (END, END, 11)
 
     def say(self) -> list[str]:
-        where = _where(self.process, self.stream, self.step, self.number)
-        lines = [f"host reads {where}: {self.left} -> {self.right}"]
+        lines = [f"host reads {self.where}: {self.left} -> {self.right}"]
         lines += [f"{site.title}: {site.left} -> {site.right}" for site in self.sites[:SHOWN]]
         if len(self.sites) > SHOWN:
             lines.append(f"and {len(self.sites) - SHOWN} more places")
@@ -75,8 +70,7 @@ class ReadValue(Divergence):
     title = "values of host reads"
 
     process: str
-    stream: Stream | None
-    step: int
+    where: str
     number: int | None
     sites: tuple[SiteChange, ...]
 
@@ -87,16 +81,17 @@ class ReadValue(Divergence):
         return self.process, (number_of(self.number), END)
 
     def say(self) -> list[str]:
-        where = _where(self.process, self.stream, self.step, self.number)
         first, *more = self.sites
-        lines = [f"value that the host reads {where}: {first.title}: {first.left} -> {first.right}"]
+        lines = [f"value that the host reads {self.where}: {first.title}: {first.left} -> {first.right}"]
         return lines + [f"{site.title}: {site.left} -> {site.right}" for site in more[: SHOWN - 1]]
 
 
-def _where(process: str, stream: Stream | None, step: int, number: int | None) -> str:
-    if stream is None:
-        return f"after the last step{of_process(process)}"
-    return f"before step {step} of {stream.title} (step {number} overall)"
+def _where(sides: Sides, number: int | None) -> str:
+    if number is None:
+        return f"after the last step{of_process(sides.left.name)}"
+    places = ((stream, index, x) for stream, (a, _) in sides.streams() for index, x in enumerate(a))
+    stream, index = next((stream, index) for stream, index, step in places if step.number == number)
+    return f"before step {index} of {stream.title} (step {number} overall)"
 
 
 def compare_reads(sides: Sides) -> Found:
@@ -104,36 +99,20 @@ def compare_reads(sides: Sides) -> Found:
 
     Only numbers count: a read that moved to another function is the same read.
     """
-    left, right = sides.left, sides.right
-    found: list[ReadCount] = []
-    compared = total = 0
-    for stream, pairs in sides.streams():
-        for index, (x, y) in enumerate(zip(*pairs, strict=False)):
-            total += 1
-            compared += sum((x.reads or {}).values())
-            if _differ(x.reads, y.reads):
-                found.append(_count(left.name, stream, index, x.number, x.reads, y.reads))
-    compared += sum((left.reads or {}).values())
-    first = min(found, key=lambda f: f.number or 0, default=None)
-    if first is None and _differ(left.reads, right.reads):
-        first = _count(left.name, None, 0, None, left.reads, right.reads)
-    loaders = max(left.loader_processes, right.loader_processes)
-    counted = left.reads is not None or right.reads is not None
+    both = [(number, x.reads or {}, y.reads) for number, x, y in sides.between() if x.reads is not None]
+    found = [(number, x, y) for number, x, y in both if y is not None and sum(x.values()) != sum(y.values())]
+    told = []
+    if found:
+        number, x, y = found[0]
+        steps = sum(1 for number, _, _ in found if number is not None)
+        counts = sum(x.values()), sum(y.values())
+        total = len(sides.left.steps)
+        told = [ReadCount(_where(sides, number), number, *counts, site_changes(x, y), steps, total)]
+    compared = sum(sum(x.values()) for _, x, _ in both)
+    counted = sides.left.reads is not None or sides.right.reads is not None
+    loaders = max(sides.left.loader_processes, sides.right.loader_processes)
     unseen = ("what loader processes read to the host",) if loaders and counted else ()
-    told = [] if first is None else [replace(first, steps=len(found), total=total)]
     return Found(told, Compared(reads=compared, uncompared=unseen))
-
-
-def _differ(left: Reads, right: Reads) -> bool:
-    return left is not None and right is not None and sum(left.values()) != sum(right.values())
-
-
-def _count(
-    process: str, stream: Stream | None, step: int, number: int | None, left: Reads, right: Reads
-) -> ReadCount:
-    a, b = left or {}, right or {}
-    sites = site_changes(a, b)
-    return ReadCount(process, stream, step, number, sum(a.values()), sum(b.values()), sites, 0, 0)
 
 
 def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[SiteChange, ...]:
@@ -174,19 +153,10 @@ def compare_values(sides: Sides) -> Found:
 
     A read that moved to another place is the same read, and one more or less is a difference of numbers.
     """
-    left, right = sides.left, sides.right
-    first: ReadValue | None = None
-    for stream, pairs in sides.streams():
-        for index, (x, y) in enumerate(zip(*pairs, strict=False)):
-            if first is not None and first.number is not None and x.number >= first.number:
-                break
-            changes = value_changes(x.values, y.values)
-            if changes:
-                first = ReadValue(left.name, stream, index, x.number, changes)
-                break
-    if first is None and (changes := value_changes(left.values, right.values)):
-        first = ReadValue(left.name, None, 0, None, changes)
-    return Found([first] if first is not None else [])
+    for number, x, y in sides.between():
+        if changes := value_changes(x.values, y.values):
+            return Found([ReadValue(sides.left.name, _where(sides, number), number, changes)])
+    return Found()
 
 
 def value_changes(left: Values, right: Values) -> tuple[SiteChange, ...]:
