@@ -38,7 +38,7 @@ from .naming import ModuleRegistry
 from .occasions import Occasions, is_due
 from .plan import Plan
 from .reads import ReadCounter
-from .tensorfile import writable, write_tensors
+from .tensorfile import write_tensors
 from .unseen import identity, unseen
 from .written import EventLines
 
@@ -350,16 +350,13 @@ class Observer:
             tensors = plan.dense(entries)
             titled = plan.titled(tensors)
             size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-            if size > self._state_left or not writable(titled):
+            if size > self._state_left or not self._save(f"final/optimizer-{watched.number:04d}", titled):
                 self._left_out.append(watched.number)
                 return
             self._state_left -= size
-            self._save(f"final/optimizer-{watched.number:04d}", titled)
 
-    def _save(self, stem: str, tensors: dict[str, torch.Tensor]) -> None:
-        path = self._folder / f"{stem}.safetensors"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_tensors(path, tensors)
+    def _save(self, stem: str, tensors: dict[str, torch.Tensor]) -> bool:
+        return write_tensors(self._folder / f"{stem}.safetensors", tensors)
 
     def _finish(self) -> None:
         if os.getpid() != self._pid or self._finished:
