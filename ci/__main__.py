@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from esper_harness.extras import missing_extra
 from esper_harness.program import Commands
 
 _COMMANDS = {
@@ -15,19 +14,14 @@ _COMMANDS = {
         "A first configuration, golden run and baseline of a repository.",
     ),
 }
-program = Commands("golden-gate", "Every check that a repository asks for, on a pull request.", _COMMANDS)
+program = Commands(
+    "golden-gate", "Every check that a repository asks for, on a pull request.", _COMMANDS, extra="gate"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the commands; the exit status."""
-    try:
-        return program.run(argv)
-    except ModuleNotFoundError as error:
-        line = missing_extra(error, "golden-gate", "gate")
-        if line is None:
-            raise
-        sys.stderr.write(f"{line}\n")
-        return 2
+    return program.run(argv)
 
 
 if __name__ == "__main__":

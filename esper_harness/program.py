@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from esper_harness.extras import missing_extra
 from esper_harness.options import ROOT_HELP, root_to_command, told
 from esper_harness.report.plain import hint
 
@@ -22,15 +23,17 @@ class Commands(click.Group):
     """A program of commands, each loaded when it is called.
 
     ``places`` has of each where it is, and one line about it: ``module:name`` of a command, or a module with
-    its ``command`` and a ``main`` that runs it.
+    its ``command`` and a ``main`` that runs it. ``extra`` brings all that they need.
     """
 
-    def __init__(self, name: str, about: str, places: Mapping[str, tuple[str, str]]) -> None:
+    def __init__(
+        self, name: str, about: str, places: Mapping[str, tuple[str, str]], extra: str | None = None
+    ) -> None:
         """Name the program."""
         super().__init__(name, help=about, context_settings={"help_option_names": ["-h", "--help"]})
         self.params.append(click.Option(["--root"], metavar="DIR", expose_value=False, help=ROOT_HELP))
         add_version(self)
-        self._places = places
+        self._places, self._extra = places, extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -60,6 +63,16 @@ class Commands(click.Group):
 
     def run(self, argv: Sequence[str] | None = None) -> int:
         """Run one command; the exit status."""
+        try:
+            return self._run(argv)
+        except ModuleNotFoundError as error:
+            line = missing_extra(error, str(self.name), self._extra)
+            if line is None:
+                raise
+            sys.stderr.write(f"{line}\n")
+            return 2
+
+    def _run(self, argv: Sequence[str] | None) -> int:
         arguments = root_to_command(sys.argv[1:] if argv is None else argv, self._places)
         place = self._places[arguments[0]][0] if arguments and arguments[0] in self._places else ":"
         if ":" not in place:

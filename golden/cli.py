@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from esper_harness.program import Commands, add_version
@@ -66,7 +68,7 @@ _QUIET = "Print verdicts and errors only, no progress."
 program.params.insert(0, click.Option(["-q", "--quiet"], is_flag=True, help=_QUIET))
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status says what came of it."""
     try:
         return program.run(argv)
