@@ -41,7 +41,8 @@ class Method:
     ``fields`` are the names that its object is handed, ``passed`` those of them that were globals;
     ``fetched`` are globals that the method imports from ``home``, the function's module; ``returned`` are the
     variables that it hands back. ``groups`` are other new classes, of which each holds some of the names in
-    one field: by their names, with the field's.
+    one field: by their names, with the field's. ``accepted`` are names that a star import may bring, and of
+    which the user says that they are Python's own.
     """
 
     place: Place
@@ -55,6 +56,7 @@ class Method:
     fetched: tuple[str, ...]
     returned: tuple[str, ...]
     groups: Mapping[str, tuple[str, tuple[str, ...]]]
+    accepted: frozenset[str] = frozenset()
 
     @property
     def attributes(self) -> list[str]:
@@ -205,7 +207,9 @@ class _Proof:
                 meant = {path for node in nodes for path in self._paths(node, name, None)}
                 if bound.get(name) != meant:
                     raise NotProven(f"the target does not import {name}")
-            elif name in bound or not self.tree.is_builtin(self.tree.module, name):
+            elif name in bound or not (
+                self.tree.is_builtin(self.tree.module, name) or name in claim.accepted
+            ):
                 raise NotProven(f"{name} means something else in the target")
         for group, (_, names) in claim.groups.items():
             _has_fields(classes[group].body[1:], names)

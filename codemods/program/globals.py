@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -78,7 +79,10 @@ class Globals:
     def _look_up(self, name: str) -> GlobalName:
         binders = self.tree.binders.get((self.tree.module, name), [])
         if not binders:
-            return GlobalName(name, self._unbound(name))
+            # One of several star imports may bind what another has bound.
+            return GlobalName(
+                name, self._unbound(name), repeated=next(iter(self.tree.star_imports[1:]), None)
+            )
         rebound = next((b.line for b in binders if b.scope.frame() is not self.tree.module), None)
         nodes = [binder.node for binder in binders]
         imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
@@ -148,7 +152,8 @@ class Globals:
     def passed_to(self, helper: Helper, seams: frozenset[str]) -> frozenset[str]:
         """Globals that a helper moved out of the file must be handed.
 
-        These are what the file makes itself, its seams, and imports that another file can't repeat.
+        These are what the file makes itself or a star import may bring, its seams, and imports that another
+        file can't repeat.
         """
         line = helper.top.lineno
         return frozenset(name for name in self.read_in(helper.scope) if self.is_passed(name, seams, line))
@@ -159,7 +164,8 @@ class Globals:
         seam = (known.origin in ("import", "builtin") and name in seams) or (
             known.origin == "import" and ANY_NAME in seams
         )
-        return known.origin == "own" or seam or not self.repeatable(known, root_line)
+        brought = known.origin == "star" and not hasattr(builtins, name)
+        return known.origin == "own" or brought or seam or not self.repeatable(known, root_line)
 
     def repeatable(self, known: GlobalName, root_line: int) -> bool:
         """Tell whether a file that is imported after the last import before a line would import the same

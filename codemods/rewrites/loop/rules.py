@@ -50,6 +50,7 @@ class LoopDecision:
         self, module: str, class_name: str, method: str, groups: Mapping[str, tuple[str, ...]], home: str
     ) -> Method:
         """Claim, for the proof, where the loop was, its new place, and what it is handed and hands back."""
+        known = globals_of(self.parts.analysis)
         return Method(
             place=(self.parts.node.lineno, self.parts.node.col_offset),
             at=len(self.parts.setup),
@@ -62,6 +63,7 @@ class LoopDecision:
             fetched=self.fetched,
             returned=self.returned,
             groups={group: (field_of(group), names) for group, names in groups.items()},
+            accepted=frozenset(n for n in self.parts.globals if known.look_up(n).origin == "star"),
         )
 
 
@@ -169,7 +171,8 @@ def _assumed(parts: Parts, passed: tuple[str, ...], seams: frozenset[str]) -> Re
     tree, name = parts.analysis.tree, parts.node.name
     function = Helper(name, parts.node, parts.scope, parts.scope.parent, [], lazy=False)
     lifting = Lifting(parts.analysis, {function}, {function: frozenset(passed)}, seams)
-    yield from moving.not_alike(globals_of(parts.analysis), "the loop", parts.globals, parts.loop)
+    reads = {read: line for read, line in parts.globals.items() if read not in passed}
+    yield from moving.not_alike(globals_of(parts.analysis), "the loop", reads, parts.loop)
     yield from assumptions.no_dynamic_names(lifting, function)
     yield from assumptions.not_looked_at(lifting, function)
     yield from moving.passed_globals_settled(lifting, function)

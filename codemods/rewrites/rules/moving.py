@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Mapping
 
 from codemods.program import nodes
@@ -19,7 +20,9 @@ def globals_travel(lifting: Lifting, helper: Helper) -> Refusals:
     if helper not in lifting.foreign:
         return
     known = globals_of(lifting.analysis)
-    reads = known.read_in(helper.scope) | known.defining(helper)
+    passed = lifting.foreign[helper]
+    reads = {name: line for name, line in known.read_in(helper.scope).items() if name not in passed}
+    reads |= known.defining(helper)
     yield from not_alike(known, helper.name, reads, helper.node)
 
 
@@ -46,6 +49,8 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
             if origin == "star":
                 what = f"the star import in line {star[0]} may bring"
                 way_out = "name what it imports"
+                # All but these are handed over.
+                code = "star-import" if hasattr(builtins, read) else code
             yield refuse(code, lines[read], f"{name} reads {read}, which {what}", way_out)
 
 
@@ -66,7 +71,8 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
             points = filter(flow.knows, _last_of_script(lifting.tree.source.tree))
             ends = flow.bound_at_end(need[0]) or any(flow.bound_at(point, need[0]) for point in points)
             what = f"the global {need[0]} may be unbound where it is passed"
-            yield refuse("unbound-reads" if ends else "maybe-unbound", helper.node, what)
+            star = found.origin == "star"
+            yield refuse("unbound-reads" if ends or star else "maybe-unbound", helper.node, what)
         if late and need[0] in lifting.seams:
             what = f"{need[0]} is read after {helper.name} has returned"
             way_out = "read the seam in the outer function and let the helper capture the result"

@@ -80,8 +80,8 @@ CASES = {
     ),
     "what a star import may bring": Case(
         "from math import *\n" + HELPER.replace("return x", "return floor(x)"),
-        "unresolved-global",
-        "which the star import in line 1 may bring",
+        "unbound-reads",
+        "the global floor may be unbound where it is passed",
         TO,
     ),
     # Names by which variables are seen

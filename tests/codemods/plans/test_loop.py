@@ -119,7 +119,7 @@ EXAMPLES = {
 def test_each_code_refuses_one_example_and_takes_the_other(
     name: str, tmp_path: Path, extract: Command
 ) -> None:
-    assert len(EXAMPLES) == 10
+    assert len(EXAMPLES) == 11
     code, refused, lifted = EXAMPLES[name]
     write(tmp_path, refused)
     assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code

@@ -315,6 +315,19 @@ def test_a_loop_whose_plan_has_a_refused_helper_is_not_tried(tmp_path: Path, ext
     assert not (tmp_path / "looped.py").exists()
 
 
+def test_names_of_a_star_import_are_handed_over_where_that_is_accepted(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    loop = "def train(n):\n    for i in range(n):\n        print(sqrt(i))\n"
+    write(tmp_path, f"from math import *\n\n\n{loop}\n\nif __name__ == '__main__':\n    train(3)\n")
+    before, plan = execute(tmp_path, "program.py"), tmp_path / "plan.toml"
+    for code in ("star-import", "unbound-reads"):
+        assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
+        plan.write_text(plan.read_text() + f'[[accept]]\ncode = "{code}"\nreason = "a script"\n')
+    assert carry_out(tmp_path, extract).code == 0
+    assert execute(tmp_path, "program.py") == before
+
+
 def test_a_global_of_the_script_is_handed_over_where_that_is_accepted(
     tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
