@@ -38,7 +38,12 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ('to = "looped.py"', 'to = "looped.py"\nas = 1', 8, "unknown key 'loop.as'; known are class, to,"),
+        (
+            'to = "looped.py"',
+            'to = "looped.py"\nas = 1',
+            8,
+            "unknown key 'loop.as'; known are at, class, docstring, method, to",
+        ),
         ('to = "looped.py"\n', "", 5, "key 'loop.to' is missing"),
         ('to = "looped.py"', 'to = "program.py"', 5, "program.py is the source"),
         ('to = "looped.py"', 'to = "json.py"', 5, "would hide the module json"),
