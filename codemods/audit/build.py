@@ -28,10 +28,11 @@ from codemods.program.scopes import Scope, Use
 from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision, decide
-from codemods.rewrites.refusals import Refusal, refused_by
+from codemods.rewrites.refusals import Accepted, Refusal, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 
 _NAMED = 20
+_REASON = "say why it holds"
 _BOUND: dict[type[ast.AST], Bound] = {
     ast.arg: "parameter",
     ast.Import: "import",
@@ -43,13 +44,21 @@ _BOUND: dict[type[ast.AST], Bound] = {
 
 
 def build_report(
-    path: Path, *, function: str | None = None, tests: Sequence[Path] = (), root: Path | None = None
+    path: Path,
+    *,
+    function: str | None = None,
+    tests: Sequence[Path] = (),
+    root: Path | None = None,
+    accept: Sequence[str] = (),
 ) -> Report:
-    """Analyse one function of a file, or each of its functions that have helpers.
+    """Analyse one function of a file, or each of its functions that have helpers; ``accept`` are codes of
+    assumptions.
 
     Raises:
         SourceError: if the file can't be used, or has no such function.
+        Unusable: if a code can't be accepted.
     """
+    accepted = Accepted.of(dict.fromkeys(accept, _REASON))
     root = root or project_root(path)
     read_tools(root / "pyproject.toml")
     source = read_source(path, shown_path(path, root))
@@ -60,7 +69,7 @@ def build_report(
     replaced = _replaced(analysis, seams or ())
     files = functools.cache(lambda: tuple((file, file.read_bytes()) for file in python_files(root.resolve())))
     around = Surroundings(source, path.resolve(), root.resolve(), files)
-    context = _Context(analysis, *_decisions(analysis, chosen, replaced, around), seams)
+    context = _Context(analysis, *_decisions(analysis, chosen, replaced, around, accepted), seams)
     functions = tuple(context.function(scope) for scope in chosen)
     moves = None
     if function is None:
@@ -68,10 +77,11 @@ def build_report(
         from codemods.audit.moves import propose_moves
 
         shown = [shown_path(folder, root) for folder in tests]
-        moves = propose_moves(analysis, around, replaced, shown, context.liftable)
+        moves = propose_moves(analysis, around, replaced, shown, context.liftable, accepted)
     told = {seam.name for report in functions for seam in report.seams or ()}
     return Report(
-        version=5,
+        version=6,
+        accepted=tuple(accepted.reasons),
         path=source.path,
         module=name.name,
         lines=len(source.lines),
@@ -192,7 +202,11 @@ def _answer(decision: Decision, helper: Helper) -> Answer:
 
 
 def _decisions(
-    analysis: Analysis, chosen: Sequence[Scope], seams: frozenset[str], around: Surroundings
+    analysis: Analysis,
+    chosen: Sequence[Scope],
+    seams: frozenset[str],
+    around: Surroundings,
+    accepted: Accepted,
 ) -> tuple[Decision, Decision]:
     """Decide a lift of all helpers of these functions: within the file, and into another one."""
     functions = set(chosen)
@@ -201,11 +215,13 @@ def _decisions(
     foreign = {helper: globals_.passed_to(helper, seams) for helper in helpers}
 
     def seen(moves: bool) -> dict[Helper, Refusal]:
-        return refused_by(helpers, lambda h: seen_from_outside(around, analysis.tree, h, moves=moves))
+        return refused_by(
+            helpers, lambda h: seen_from_outside(around, analysis.tree, h, moves=moves), accepted
+        )
 
     return (
-        decide(analysis, helpers, refused=seen(False)),
-        decide(analysis, helpers, foreign, seams, refused=seen(True)),
+        decide(analysis, helpers, refused=seen(False), accepted=accepted),
+        decide(analysis, helpers, foreign, seams, refused=seen(True), accepted=accepted),
     )
 
 

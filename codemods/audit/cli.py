@@ -34,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "--tests", type=click.Path(path_type=Path), multiple=True, help="Search here for seams; repeatable."
 )
+@click.option(
+    "--accept", metavar="CODE", multiple=True, help="Accept an assumption, in the plan too; repeatable."
+)
 @click.option("--root", type=click.Path(path_type=Path), hidden=True)
 @click.option(
     "--format", "--output-format", "output_format", type=click.Choice(["text", "json"]), default="text"
@@ -46,6 +49,7 @@ def command(
     file: Path,
     function: str | None,
     tests: tuple[Path, ...],
+    accept: tuple[str, ...],
     root: Path | None,
     output_format: str,
     output: Path | None,
@@ -56,6 +60,6 @@ def command(
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")
     with room_for_nesting():
-        report = build_report(file, function=function, tests=tests, root=root)
+        report = build_report(file, function=function, tests=tests, root=root, accept=accept)
     put(json_text(report) if output_format == "json" else render_text(report), output)
     return 1 if any(helper.here.refusal for helper in report.helpers) and not exit_zero else 0

@@ -15,7 +15,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, Definitions
-from codemods.rewrites.refusals import Refusal
+from codemods.rewrites.refusals import Accepted, Refusal
 from codemods.rewrites.rules.moving import is_main_block
 
 Liftable = Callable[[str], Sequence[str]]
@@ -38,19 +38,20 @@ def propose_moves(
     seams: frozenset[str],
     tests: Sequence[str],
     liftable: Liftable,
+    accepted: Accepted,
 ) -> Moves:
     """Find what could leave a module, all but what its last lines run; carry the plan out in memory."""
     lookup, layout = Definitions(analysis), Layout(around.root, around.path, around.path)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     found = {name: each for name in names if isinstance(each := lookup.find(name), Definition)}
-    writer = Writer(layout, tests)
+    writer = Writer(layout, tests, accepted.reasons)
     loop, helpers, told = _loop(analysis, writer, liftable)
     target, stays = writer.parts, _entry(analysis, names) | ({loop.function} if loop else set())
     refused: dict[str, Refusal] = {}
     chosen = [name for name in names if name not in stays]
     while chosen:
         site = Site(layout, Overlay(), around)
-        mover = Mover(analysis, site, dict.fromkeys(chosen, target), {}, {}, frozenset(), seams)
+        mover = Mover(analysis, site, dict.fromkeys(chosen, target), {}, {}, frozenset(), seams, accepted)
         if not (more := mover.check()):
             break
         refused |= more

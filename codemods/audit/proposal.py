@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ class Writer:
 
     layout: Layout
     tests: Sequence[str]
+    accepted: Mapping[str, str]
 
     @property
     def parts(self) -> Path:
@@ -46,6 +47,8 @@ class Writer:
             lines += self._move(self._new(loop.function, "_helpers"), helpers)
             lines += ["", "[loop]", f"class = {_quoted(loop.class_name)}"]
             lines += [f"to = {self._quoted(self._new(loop.function, '_loop'))}", f"at = {loop.at}"]
+        for code, reason in self.accepted.items():
+            lines += ["", "[[accept]]", f"code = {_quoted(code)}", f"reason = {_quoted(reason)}"]
         if self.tests:
             lines += ["", "[seams]", f"tests = [{', '.join(map(_quoted, self.tests))}]"]
         return "\n".join(lines) + "\n"

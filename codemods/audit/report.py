@@ -134,6 +134,7 @@ class Report:
     """The preflight report of one file.
 
     Attributes:
+        accepted: the codes of assumptions that refuse nothing here.
         other_seams: seams that none of the reported functions reads; None if no tests were searched.
         definitions: what the module defines; None where one function was asked for.
         loop: the longest loop of its functions, if it is long.
@@ -142,7 +143,7 @@ class Report:
         no_plan: why there is none.
     """
 
-    version: Literal[5]
+    version: Literal[6]
     path: str
     module: str
     lines: int
@@ -152,6 +153,7 @@ class Report:
     loop: LoopReport | None
     plan: str | None
     no_plan: str | None
+    accepted: tuple[str, ...] = ()
 
     @property
     def helpers(self) -> tuple[HelperReport, ...]:

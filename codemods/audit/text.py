@@ -20,6 +20,8 @@ from esper_harness.report.plain import columns
 def render_text(report: Report) -> str:
     """Write the whole report."""
     lines = [f"{report.path}: {report.lines} line{'' if report.lines == 1 else 's'}"]
+    if report.accepted:
+        lines.append(f"accepted: {', '.join(report.accepted)}")
     for function in report.functions:
         lines += ["", *_function(function)]
     if not report.functions:

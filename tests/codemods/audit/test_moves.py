@@ -78,11 +78,11 @@ def _derived(make_tree: Tree, header: str, files: dict[str, str]) -> Path:
 
 
 def _check_carried_out(
-    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> None:
     monkeypatch.chdir(root)
     before = _run(root)
-    assert main(["train.py"]) == 0
+    assert main(["train.py", "--exit-zero", *options]) == 0
     (root / "plan.toml").write_text(_plan(capsys.readouterr().out))
     assert extract(["--plan", "plan.toml", "--write", "--quiet"]) == 0
     assert "class Model" in (root / "train_parts.py").read_text()
@@ -111,15 +111,32 @@ def test_the_plan_takes_the_longest_loop_out_and_helpers_beside_it(
     assert "def grad" in (root / "main_helpers.py").read_text()
 
 
+UNBOUND = LONG.replace("    model = Model()\n", "    if RATE:\n        model = Model()\n")
+
+
 def test_a_longest_loop_that_is_refused_is_told_with_a_way_out(
     make_tree: Tree, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = LONG.replace("    model = Model()\n", "    if RATE:\n        model = Model()\n")
-    assert main([str(_script(make_tree, text) / "train.py"), "--exit-zero"]) == 0
+    assert main([str(_script(make_tree, UNBOUND) / "train.py"), "--exit-zero"]) == 0
     said = capsys.readouterr().out
     assert "in main; refused: unbound-reads" in said
     assert "way out: bind the variable before the loop" in said
     assert "[loop]" not in _plan(said)
+
+
+def test_the_plan_accepts_what_the_audit_is_told_to(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = _script(make_tree, UNBOUND)
+    _check_carried_out(root, capsys, monkeypatch, "--accept", "unbound-reads")
+    assert "class MainLoop" in (root / "main_loop.py").read_text()
+    assert main(["train.py", "--exit-zero", "--accept", "unbound-reads"]) == 0
+    assert "accepted: unbound-reads" in capsys.readouterr().out
+
+
+def test_only_assumptions_are_accepted(make_tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(_script(make_tree) / "train.py"), "--accept", "value-use"]) == 2
+    assert "value-use is an exact rule and can't be accepted; these can:" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
