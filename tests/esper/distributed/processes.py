@@ -19,6 +19,9 @@ from torch.distributed import TCPStore
 
 from esper.scripts.train import main
 
+SECONDS = 180.0
+"""How long processes may take on a busy machine; what is quick ends at once."""
+
 Prepare = Callable[[int], None]
 """What a process does first, given its rank: replaces what a test replaces."""
 
@@ -47,10 +50,10 @@ class Started:
     folder: Path
     store: TCPStore
 
-    def wait(self, seconds: float = 60.0) -> Ended:
+    def wait(self) -> Ended:
         """What became of them. AssertionError, with its stack, if one does not end in time."""
         for process in self.processes:
-            process.join(seconds)
+            process.join(SECONDS)
         late = [rank for rank, process in enumerate(self.processes) if process.is_alive()]
         for rank in late:
             os.kill(self.processes[rank].pid or 0, signal.SIGUSR1)

@@ -205,7 +205,7 @@ def test_what_cannot_be_spread_is_one_line(argv: list[str], size: int, message: 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_one_of_those_that_train_a_host_is_killed(victim: int, tmp_path: Path) -> None:
     argv = [*TEXT, "--host-parallel", "fsdp:2", "--save", str(tmp_path / "p.pt")]
-    ended = start(argv, 2, tmp_path / "errors", Strike(victim, "validate", tmp_path)).wait(30.0)
+    ended = start(argv, 2, tmp_path / "errors", Strike(victim, "validate", tmp_path)).wait()
     assert sorted(ended.statuses) == [-signal.SIGKILL, 3]
     [line] = ended.lines
     assert line.startswith(f"error: rank {victim} is gone; --resume ")
