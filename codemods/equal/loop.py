@@ -25,9 +25,8 @@ from codemods.equal.code import (
     same_paths,
 )
 from codemods.equal.instructions import Steps
-from codemods.program.helpers import own_nodes
 from codemods.program.imports import bound_name, imports_of
-from codemods.program.nodes import first_line
+from codemods.program.nodes import first_line, own_nodes
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree
 from codemods.program.source import Source, nested_code, statements_in
 

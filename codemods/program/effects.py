@@ -13,7 +13,7 @@ import copy
 from collections.abc import Iterable
 
 from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
-from codemods.program.nodes import is_type_alias
+from codemods.program.nodes import is_type_alias, names_bound, own_nodes
 
 __all__ = ["Definition", "Effect", "Effects", "Meaning", "Meant"]
 
@@ -148,21 +148,7 @@ class Effects:
 
 def _bound_in(node: ast.ClassDef) -> set[str]:
     """Names that the body of a class may bind; functions in it have their own."""
-    found, waiting = set[str](), list[ast.AST](node.body)
-    while waiting:
-        inner = waiting.pop()
-        if isinstance(inner, ast.Name):
-            if not isinstance(inner.ctx, ast.Load):
-                found.add(inner.id)
-        elif isinstance(inner, Definition):
-            found.add(inner.name)
-            waiting += inner.decorator_list
-            waiting += (
-                [inner.args] if not isinstance(inner, ast.ClassDef) else [*inner.bases, *inner.keywords]
-            )
-        else:
-            waiting += ast.iter_child_nodes(inner)
-    return found
+    return {name for inner in own_nodes(node.body) for name in names_bound(inner)}
 
 
 def _bases(node: ast.ClassDef) -> list[ast.expr]:

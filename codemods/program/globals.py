@@ -127,17 +127,13 @@ class Globals:
 
         Before the class body has bound such a name, reading it gives the module's.
         """
-        return {name: line for owner, name, line in self._fallbacks if owner.inside(scope)}
-
-    @cached_property
-    def _fallbacks(self) -> list[tuple[Scope, str, int]]:
-        return [
-            (owner, name, use.node.lineno)
+        return {
+            name: use.node.lineno
             for (owner, name), uses in self.tree.uses.items()
-            if owner.kind == "class" and (self.tree.module, name) in self.tree.binders
+            if owner.kind == "class" and owner.inside(scope) and (self.tree.module, name) in self.tree.binders
             for use in uses
             if use.scope is owner
-        ]
+        }
 
     @cached_property
     def _reads(self) -> dict[Scope, dict[str, int]]:

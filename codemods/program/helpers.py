@@ -6,10 +6,10 @@ import ast
 import builtins
 import dis
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codemods.program.nodes import all_defaults, children, first_line
+from codemods.program.nodes import first_line, own_nodes
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree, Use
 from codemods.program.source import Source, nested_code
 
@@ -110,22 +110,6 @@ def is_later(inner: Scope, outer: Scope) -> bool:
 def is_generator(node: FunctionNode) -> bool:
     """Tell whether calling a function only makes a generator."""
     return any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in own_nodes(node.body))
-
-
-def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Nodes of a body that run in its own frame, not what functions and generators in it do later."""
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            stack.extend([*node.decorator_list, *all_defaults(node.args)])
-        elif isinstance(node, ast.Lambda):
-            stack.extend(all_defaults(node.args))
-        elif isinstance(node, ast.GeneratorExp):
-            stack.append(node.generators[0].iter)
-        else:
-            stack.extend(children(node))
 
 
 _ENCODING = frozenset(["CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "RESUME", "RETURN_GENERATOR"])

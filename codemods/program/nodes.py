@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeGuard
 
 from codemods.program.imports import bound_name
@@ -152,3 +152,19 @@ def all_arguments(arguments: ast.arguments) -> list[ast.arg]:
 def all_defaults(arguments: ast.arguments) -> list[ast.expr]:
     """Default values in the order in which they are evaluated."""
     return [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
+
+
+def own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes of a body that run in its own frame, not what functions and generators in it do later."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            stack.extend([*node.decorator_list, *all_defaults(node.args)])
+        elif isinstance(node, ast.Lambda):
+            stack.extend(all_defaults(node.args))
+        elif isinstance(node, ast.GeneratorExp):
+            stack.append(node.generators[0].iter)
+        else:
+            stack.extend(children(node))

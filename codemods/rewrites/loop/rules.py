@@ -15,7 +15,7 @@ from itertools import chain
 from codemods.equal.loop import Method
 from codemods.program import nodes
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper, is_generator, own_nodes
+from codemods.program.helpers import Helper, is_generator
 from codemods.program.lifting import Lifting
 from codemods.program.loops import LoopFlow, Parts
 from codemods.program.scopes import private_names
@@ -84,7 +84,7 @@ def decide_loop(
     if refusal is not None:
         return refusal
     returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
-    returns = any(isinstance(node, ast.Return) for node in own_nodes([parts.loop]))
+    returns = any(isinstance(node, ast.Return) for node in nodes.own_nodes([parts.loop]))
     fetched: tuple[str, ...] = ()
     if in_package and _is_only_imported(parts):
         passed, fetched = (), passed
@@ -158,7 +158,7 @@ def _statements(parts: Parts) -> Refusals:
     for name, line in private.items():
         what = f"{name} means something else inside a class"
         yield refuse("class-cell", line, what, "give the name a single underscore")
-    for inner in own_nodes([loop]) if parts.tail else ():
+    for inner in nodes.own_nodes([loop]) if parts.tail else ():
         if isinstance(inner, ast.Return):
             yield refuse("loop-return", inner, f"this leaves {node.name}, and more follows")
 

@@ -11,10 +11,9 @@ from itertools import chain
 from codemods.program.annotations import stated_by
 from codemods.program.effects import Effect
 from codemods.program.globals import GlobalName, ImportNode, globals_of
-from codemods.program.helpers import own_nodes
 from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
-from codemods.program.nodes import called, first_line, is_accessor
+from codemods.program.nodes import called, first_line, is_accessor, own_nodes
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.source import all_blocks
 from codemods.program.words import words

@@ -38,8 +38,9 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
     found = {read: known.look_up(read).origin for read in reads}
     if scope is not None:
         # Before a class body has bound such a name, it reads the module's.
-        lines |= known.fallbacks_in(scope)
-        found |= dict.fromkeys(known.fallbacks_in(scope), "identity")
+        fallbacks = known.fallbacks_in(scope)
+        lines |= fallbacks
+        found |= dict.fromkeys(fallbacks, "identity")
     for read, origin in found.items():
         code = "module-identity" if origin == "identity" or read == "globals" else "unresolved-global"
         if origin in ("identity", "star", "typing", "unknown") or (origin, read) == ("builtin", "globals"):
