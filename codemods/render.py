@@ -10,7 +10,8 @@ from codemods.program.source import split_lines
 from esper_harness.report.plain import columns
 
 if TYPE_CHECKING:
-    from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report, StayedImport
+    from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report
+    from codemods.rewrites.imports.unneeded import KeptImport
 
 
 def line_count(data: bytes | None) -> int:
@@ -128,9 +129,9 @@ def _accepted(accepted: AcceptedAssumption) -> str:
     return "\n".join(rows)
 
 
-def _stayed(report: Report) -> list[tuple[StayedImport, list[str]]]:
+def _stayed(report: Report) -> list[tuple[KeptImport, list[str]]]:
     """Imports that stay, those of one file together that stay for one reason."""
-    found: dict[tuple[str, str], tuple[StayedImport, list[str]]] = {}
+    found: dict[tuple[str, str], tuple[KeptImport, list[str]]] = {}
     for stayed in report.imports:
         found.setdefault((stayed.path, stayed.reason), (stayed, []))[1].append(stayed.name)
     return list(found.values())

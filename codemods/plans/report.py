@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from codemods.program.patches import Seam
 from codemods.rewrites.refusals import Refusal
+
+if TYPE_CHECKING:
+    from codemods.rewrites.imports.unneeded import KeptImport
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +68,6 @@ class AcceptedAssumption:
 
 
 @dataclass(frozen=True, slots=True)
-class StayedImport:
-    """An import that the code of a file does not need any more, and why it stays there."""
-
-    path: str
-    name: str
-    line: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """The outcome of a run, before anything is written.
 
@@ -87,7 +81,7 @@ class Report:
     seams: tuple[Seam, ...] = ()
     sources: frozenset[Path] = frozenset()
     followers: frozenset[Path] = frozenset()
-    imports: tuple[StayedImport, ...] = ()
+    imports: tuple[KeptImport, ...] = ()
     accepted: tuple[AcceptedAssumption, ...] = ()
 
     def in_order(self) -> dict[Path, bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from codemods.equal.code import NotProven, reread
 from codemods.plans.compose import lift
 from codemods.plans.model import Loaded, Loop, Move, Plan, PlanError, plans_before
-from codemods.plans.report import AcceptedAssumption, HelperReport, Report, StayedImport
+from codemods.plans.report import AcceptedAssumption, HelperReport, Report
 from codemods.plans.request import Request
 from codemods.plans.single import (
     accepted_of,
@@ -22,12 +22,13 @@ from codemods.plans.single import (
     rows_of,
 )
 from codemods.plans.site import Layout, Overlay, Site, line_before, site_of
-from codemods.plans.tidy import Tidy
+from codemods.plans.tidy import tidied
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
 from codemods.program.patches import Seam
 from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
+from codemods.rewrites.imports.unneeded import KeptImport
 from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError, defined_names
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
@@ -47,7 +48,7 @@ def run_plan(path: Path, root: Path | None, *, afresh: bool = False) -> Report:
     planned = frozenset[Path]().union(*(loaded.plan.files(base) for loaded in plans))
     overlay = Overlay(_not_there(plans, base) if afresh else frozenset(), planned)
     sources: set[Path] = set()
-    imports: list[StayedImport] = []
+    imports: list[KeptImport] = []
     accepted: list[AcceptedAssumption] = []
     for loaded in plans:
         report = _carry_out(loaded, base, overlay, sources)
@@ -138,7 +139,6 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             loaded, moves, analysis, scope, site, kept | read_at_calls(seams, site), names, accepted
         )
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
-        tidy = Tidy(site, request.seams, exported)
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
         put_files(site, analysis.source, outcome.files)
         rows = (*moved, *rows_of(analysis, request, scope if request.wanted else [], outcome))
@@ -151,7 +151,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
         return replace(
             report,
             helpers=rows,
-            imports=tidy.tidied(before),
+            imports=tidied(site, request.seams, before, exported),
             files=overlay.changes(layout),
             accepted=accepted_of(accepted, rows),
         )

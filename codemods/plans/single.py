@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from codemods.equal.code import NotProven
 from codemods.plans.compose import lift
-from codemods.plans.report import AcceptedAssumption, HelperReport, Overruled, Report, StayedImport
+from codemods.plans.report import AcceptedAssumption, HelperReport, Overruled, Report
 from codemods.plans.request import Outcome, Request
 from codemods.plans.site import Layout, Overlay, Site, site_of
 from codemods.program.helpers import Helper
@@ -17,6 +18,9 @@ from codemods.program.patches import ANY_NAME, Seam, find_seams
 from codemods.program.repository import module_name, project_root
 from codemods.program.source import Source, Unusable
 from codemods.rewrites.refusals import Accepted, all_rules
+
+if TYPE_CHECKING:
+    from codemods.rewrites.imports.unneeded import KeptImport
 
 
 class RequestError(Unusable):
@@ -81,11 +85,11 @@ def extract_source(
         raise
     put_files(site, source, outcome.files)
     rows = rows_of(analysis, request, scope, outcome)
-    stayed: tuple[StayedImport, ...] = ()
+    stayed: tuple[KeptImport, ...] = ()
     if to is not None:
-        from codemods.plans.tidy import Tidy
+        from codemods.plans.tidy import tidied
 
-        stayed = Tidy(site, request.seams).tidied(analysis.tree)
+        stayed = tidied(site, request.seams, analysis.tree)
     return Report(
         rows,
         seams=tuple(seams),

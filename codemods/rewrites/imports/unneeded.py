@@ -47,35 +47,35 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class KeptImport:
-    """An import that nothing in the file needs any more, and why it stays."""
+    """An import that the code of a file does not need any more, and why it stays there."""
 
+    path: str
     name: str
     line: int
     reason: str
-    alias: Alias | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unneeded:
-    """The aliases that may go, and imports that stay though the file itself does not need them."""
+    """The aliases that may go, imports that stay though the file itself does not need them, and statements of
+    these that linters would take out.
+    """
 
-    gone: tuple[Alias, ...] = ()
+    gone: Sequence[Alias] = ()
     kept: tuple[KeptImport, ...] = ()
+    unmarked: Collection[ImportNode] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The rest of a file after code has left it: ``before`` and the ``tree`` now, what code and texts of it
-    ``needed`` before, and who else reads it.
-    """
+    """The rest of a file after code has left it: its scopes ``before`` and now, and who else reads it."""
 
-    before: Source
+    before: ScopeTree
     tree: ScopeTree
     around: Surroundings
     seams: Collection[str]
     exported: Collection[str]
     star_imported: Callable[[], bool]
-    needed: Callable[[], Collection[str]]
 
     @property
     def now(self) -> Source:
@@ -86,24 +86,29 @@ class Left:
         """Decide. ``loading`` rehearses what loading the file with a tree does."""
         aliases = list(self._unused())
         if aliases:
-            needed = self.needed()
-            there = {bound_name(a) for s in import_statements(self.before.tree) for a in s.names}
+            needed = self.before.once("needed", lambda: _names_needed(self.before))
+            there = {bound_name(a) for s in import_statements(self.before.source.tree) for a in s.names}
             aliases = [alias for alias in aliases if alias.name in needed or alias.name not in there]
         if not aliases:
             return Unneeded()
-        whole = self._any_name()
+        whole, mentioned = self._any_name(), dict(mentions(self.tree))
         gone: list[Alias] = []
-        kept: list[KeptImport] = []
-        mentioned = dict(mentions(self.tree))
+        stay: list[tuple[Alias, str]] = []
         for alias in aliases:
             reason = whole if alias.name not in self.exported else None
             reason = reason or self._needed(alias, mentioned)
             if reason is None:
                 gone.append(alias)
             else:
-                kept.append(self._kept(alias, reason, mark=reason != whole))
-        quiet, loud = self._without_effect(gone, loading)
-        return Unneeded(tuple(quiet), tuple(sorted([*kept, *loud], key=lambda k: (k.line, k.name))))
+                stay.append((alias, reason))
+        stay += self._with_effect(gone, loading)
+        kept = sorted((self.kept(*each) for each in stay), key=lambda each: (each.line, each.name))
+        seen = {alias.statement for alias, reason in stay if reason != whole}
+        return Unneeded(gone, tuple(kept), [each for each in seen if not self._marked(each)])
+
+    def kept(self, alias: Alias, reason: str) -> KeptImport:
+        """Tell of one that stays."""
+        return KeptImport(self.now.path, alias.name, alias.statement.lineno, reason)
 
     # Who needs them
 
@@ -138,7 +143,7 @@ class Left:
             "tests replace it": name in self.seams,
             "`as` the same name says that it is imported from here": given.asname == given.name,
             f"line {mentioned.get(name)} mentions it in a text": name in mentioned,
-            "its line is marked as one that looks unused": self.marked(alias.statement),
+            "its line is marked as one that looks unused": self._marked(alias.statement),
             "its line has other statements": any(";" in row for row in self._rows(alias.statement)),
         }
         if reason := next((reason for reason, holds in reasons.items() if holds), None):
@@ -148,7 +153,7 @@ class Left:
         reader = self.around.reads(name)
         return None if reader is None else f"{reader} may read it from here"
 
-    def marked(self, statement: ImportNode) -> bool:
+    def _marked(self, statement: ImportNode) -> bool:
         """Tell whether a comment tells linters that an import only looks unused."""
         return any(_MARK.search(row) for row in self._rows(statement))
 
@@ -157,17 +162,17 @@ class Left:
 
     # What loading them does
 
-    def _without_effect(
-        self, aliases: Sequence[Alias], loading: Callable[[ast.Module], Run]
-    ) -> tuple[list[Alias], list[KeptImport]]:
-        """Those of them that can go together so that loading the file does the same in the same order."""
-        gone, kept = list(aliases), list[KeptImport]()
-        if not gone:
-            return gone, kept
-        full = loading(self.now.tree)
+    def _with_effect(
+        self, gone: list[Alias], loading: Callable[[ast.Module], Run]
+    ) -> Iterator[tuple[Alias, str]]:
+        """Take out of some those without which loading the file would do something else, or in another order;
+        each with the reason.
+        """
+        full = loading(self.now.tree) if gone else Run()
         if full.back:
             reason = f"{min(full.back)} imports this file back while it loads"
-            return [], [self._kept(alias, reason) for alias in gone]
+            yield from ((alias, reason) for alias in gone)
+            gone.clear()
         while gone:
             left = without_imports(self.now.tree.body, {alias.given for alias in gone})
             lost = _first_difference(full, loading(ast.Module(left, [])))
@@ -178,11 +183,7 @@ class Left:
             named = [alias for alias in brought if module.endswith(f".{alias.given.name}")]
             for alias in (named or brought)[:1] or tuple(gone):
                 gone.remove(alias)
-                kept.append(self._kept(alias, reason))
-        return gone, kept
-
-    def _kept(self, alias: Alias, reason: str, *, mark: bool = True) -> KeptImport:
-        return KeptImport(alias.name, alias.statement.lineno, reason, alias if mark else None)
+                yield alias, reason
 
 
 def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
@@ -200,7 +201,7 @@ def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
     return None
 
 
-def names_needed(tree: ScopeTree) -> frozenset[str]:
+def _names_needed(tree: ScopeTree) -> frozenset[str]:
     """Names that a module's own code reads, and those that its texts mention."""
     return tree.read.union(name for name, _ in mentions(tree))
 
