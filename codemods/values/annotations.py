@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,11 +57,9 @@ class Annotations:
         """Return the declared result of a function of the module."""
         return self._copied(node.returns) if self.known and node.returns is not None else None
 
-    def here(self, found: Annotation | None, taken: Collection[str] = ()) -> ast.expr | None:
+    def here(self, found: Annotation | None) -> ast.expr | None:
         """An annotation as it can stand in the source itself, without imports that the source lacks."""
-        if found is None or found.imports or not found.names.isdisjoint(taken):
-            return None
-        return self.written(found)
+        return None if found is None or found.imports else self.written(found)
 
     def written(self, found: Annotation) -> ast.expr:
         """An annotation as text, where it would be evaluated, unless it is a builtin alone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 
 from codemods.program.lifting import Analysis
@@ -70,30 +69,16 @@ class Stated:
         self.project = project
 
     def annotation(self, node: ast.expr | None, module: Module) -> Classes | None:
-        """The classes that an annotation at the top level of a module names, itself or in a union."""
-        match node:
-            case ast.Constant(value=None):
-                return frozenset([NONE])
-            case ast.Constant(value=str() as text):
-                inner = expression_in(text.strip())
-                return None if isinstance(inner, ast.Constant) else self.annotation(inner, module)
-            case ast.Name() | ast.Attribute():
-                path = self._class(node, module)
-                return None if path is None else frozenset([path])
-            case ast.BinOp(left, ast.BitOr(), right):
-                found = [self.annotation(part, module) for part in (left, right)]
-                return None if None in found else frozenset().union(*filter(None, found))
-        return None
-
-    def _class(self, node: ast.expr, module: Module) -> str | None:
-        path = module.path(node)
+        """The class that an annotation at the top level of a module names."""
+        path = None if node is None else module.path(node)
         name = "" if path is None else path.rpartition(".")[2]
         if path is None or name in _NO_TYPES:
             return None
         found = self.project.follow(path)
         if found is None:
-            return None if _VARIABLE.match(name) else self.project.settled(path)
-        return found.path if isinstance(found.node, ast.ClassDef) and not found.members else None
+            return None if _VARIABLE.match(name) else frozenset([self.project.settled(path)])
+        plain = isinstance(found.node, ast.ClassDef) and not found.members
+        return frozenset([found.path]) if plain else None
 
     def result(self, path: str) -> Classes | None:
         """The classes of what a call of a class gives, or of a function that says what it returns."""
@@ -125,27 +110,15 @@ class Stated:
             made = found.node if isinstance(found.node, ast.ClassDef) and not found.members else None
             return made is not None and self._plain(found.module, made, depth + 1)
         settled = self.project.settled(path or "")
-        kind = getattr(builtins, settled.removeprefix("builtins."), None)
-        exception = isinstance(kind, type) and issubclass(kind, BaseException)
-        return exception or settled in _CLASSES or settled in _BASES
+        return settled in _CLASSES or settled in _BASES
 
     def field(self, path: str, name: str) -> Classes | None:
-        """The classes of a field that a class, or one that it is derived from, declares."""
-        for _ in range(_DEPTH):
-            found = self.project.follow(path)
-            if found is None or not isinstance(found.node, ast.ClassDef):
-                return None
-            members = [statement for statement in found.node.body if name in bound_by(statement)]
-            match members:
+        """The classes of a field that a class declares."""
+        found = self.project.follow(path)
+        if found is not None and isinstance(found.node, ast.ClassDef):
+            match [statement for statement in found.node.body if name in bound_by(statement)]:
                 case [ast.AnnAssign(annotation=annotation)]:
                     return self.annotation(annotation, found.module)
-                case [_, *_]:
-                    return None
-            base = found.node.bases[0] if len(found.node.bases) == 1 else None
-            above = found.module.path(base) if base is not None else None
-            if above is None:
-                return None
-            path = above
         return None
 
 
@@ -193,11 +166,8 @@ class Variables:
 
     def _given(self, binder: Binder) -> Classes | None:
         """The classes of what a binding gives a variable."""
-        around = self.tree.parents.get(binder.node)
-        match binder.node if isinstance(binder.node, ast.NamedExpr) else around:
+        match self.tree.parents.get(binder.node):
             case ast.Assign(targets, value) if binder.node in targets:
-                return self.value(value, binder.scope)
-            case ast.NamedExpr(value=value):
                 return self.value(value, binder.scope)
             case ast.AugAssign(op=ast.Add() | ast.Sub(), value=ast.Constant(value=int() | float()) as value):
                 return self.value(value, binder.scope)

@@ -72,7 +72,6 @@ SAID = {
     "class of another file": ("x = Model()", "Model"),
     "class through a module": ("x = kinds.Model()", "Model"),
     "result": ("x = load('p')", "Model"),
-    "optional result": ("x = maybe()", "Model | None"),
     "field": ("x = config.steps", "int"),
     "another variable": ("y = Model()\n    x = y", "Model"),
     "standard library": ("x = Path('p')", "Path"),
@@ -86,6 +85,7 @@ SAID = {
     "declared first": ("x: int\n    x = 3", "int"),
 }
 NOT_SAID = {
+    "optional result": "x = maybe()",
     "no annotation": "x = kinds.untyped()",
     "anything": "x = kinds.anything()",
     "nothing is known of it": "x = keep",
