@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.lift import Module, prove_lift
-from codemods.plans.request import Outcome, Request, Rewritten, annotations_of, refusal_of
+from codemods.plans.request import Outcome, Request, annotations_of, refusal_of
 from codemods.plans.site import line_before
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
@@ -49,7 +49,7 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
 
     given = analysis
     now = {helper: helper for helper in analysis.helpers}
-    rewritten: dict[Helper, list[Rewritten]] = {}
+    rewritten: set[Helper] = set()
     for find in FINDERS:
         was = {new: old for old, new in now.items()}
         line = line_before(given.source, analysis.source)
@@ -63,8 +63,7 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
         except (NotProven, TextNotPreserved) as failure:
             refusals = refusals_for(analysis, found.helpers, failure)
             return {was[helper]: refusal.with_lines(line) for helper, refusal in refusals.items()}
-        for helper in found.helpers:
-            rewritten.setdefault(was[helper], []).append(made)
+        rewritten.update(was[helper] for helper in found.helpers)
         now = {old: made.now[new] for old, new in now.items()}
         analysis, request = made.analysis, request.translated(made.now)
     outcome = compose(analysis, request)
@@ -73,12 +72,7 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
     refused = {was[helper]: refusal.with_lines(line) for helper, refusal in outcome.refused.items()}
     if failed := {helper: refused[helper] for helper in rewritten if helper in refused}:
         return failed
-    try:
-        for each in {id(each): each for several in rewritten.values() for each in several}.values():
-            each.check(outcome)
-    except NotProven as failure:
-        return refusals_for(given, [*rewritten], failure)
-    return Outcome(outcome.files, {was[helper]: names for helper, names in outcome.lifted.items()}, refused)
+    return Outcome(outcome.files, [was[helper] for helper in outcome.lifted], refused)
 
 
 def compose(analysis: Analysis, request: Request) -> Outcome:
@@ -113,9 +107,7 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
                 raise
             refused |= refusals_for(analysis, decision.lifted, failure)
             continue
-        needs = decision.lifting.needs
-        passed = {h: frozenset(n for n, owner in needs[h] if owner.kind != "module") for h in decision.lifted}
-        return Outcome(files, passed, decision.refused)
+        return Outcome(files, decision.lifted, decision.refused)
 
 
 def refusals_for(

@@ -54,28 +54,21 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for a file's helpers: new texts by path, which were lifted, why others were refused.
-
-    ``lifted`` has for each lifted helper the names of the outer functions' variables that it is passed.
-    """
+    """The outcome for a file's helpers: new texts by path, which were lifted, why others were refused."""
 
     files: Mapping[Path, str]
-    lifted: Mapping[Helper, frozenset[str]]
+    lifted: Collection[Helper]
     refused: Mapping[Helper, Refusal]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A file after a rewrite that comes before the lift.
-
-    Attributes:
-        now: each helper of the file as it was, and what it has become.
-        check: raises `NotProven` for an outcome that is not what the rewrite was made for.
+    """A file after a rewrite that comes before the lift, and ``now`` for each helper of the file as it was
+    what it has become.
     """
 
     analysis: Analysis
     now: Mapping[Helper, Helper]
-    check: Callable[[Outcome], None] = lambda outcome: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from codemods.equal.code import NotProven, reread
+from codemods.equal.code import reread
 from codemods.equal.objects import prove_objects
 from codemods.equal.wrapper import prove_wrappers
-from codemods.plans.request import Found, Outcome, Request, Rewritten
-from codemods.plans.site import Layout, Site
+from codemods.plans.request import Found, Request, Rewritten
+from codemods.plans.site import Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
-from codemods.program.source import parse_source
 from codemods.rewrites.naming import FileNames
 from codemods.rewrites.objects.cell import Cell, find_cells, find_imports
 from codemods.rewrites.objects.transform import keep_in_objects
@@ -56,7 +55,7 @@ def wrappers(analysis: Analysis, request: Request) -> Found:
     chosen = request.wrapper.intersection(request.wanted)
     split = [helper for helper in request.wanted if helper in chosen]
     unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen), request.accepted)
-    return Found(split, partial(_split, analysis, request.site.layout, split) if split else None, unfit)
+    return Found(split, partial(_split, analysis, split) if split else None, unfit)
 
 
 def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
@@ -69,7 +68,7 @@ def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) ->
         yield from check(attempt, helper)
 
 
-def _split(analysis: Analysis, layout: Layout, split: Collection[Helper]) -> Rewritten:
+def _split(analysis: Analysis, split: Collection[Helper]) -> Rewritten:
     """Make a file with wrappers in it, proven."""
     source, chosen = analysis.source, FileNames(analysis)
     names: dict[Helper, str] = {}
@@ -84,31 +83,7 @@ def _split(analysis: Analysis, layout: Layout, split: Collection[Helper]) -> Rew
     now = dict(zip(analysis.helpers, left, strict=True))
     for helper in names:
         now[helper].entry = entry_reads(source, helper)
-    handed = [(helper.name, now[helper]) for helper in split]
-    return Rewritten(made, now, check=partial(_check, made=made, layout=layout, handed=handed))
-
-
-def _check(outcome: Outcome, made: Analysis, layout: Layout, handed: Sequence[tuple[str, Helper]]) -> None:
-    """Ask the compiler what the wrappers in the new texts capture: just what is handed over.
-
-    One that stands in a lifted function of another file hands over globals of the source as well, with
-    which that function is passed them.
-
-    Raises:
-        NotProven: if it is anything else.
-    """
-    texts = {path: Analysis(parse_source(text, str(path))) for path, text in outcome.files.items()}
-    module = {name for owner, name in made.tree.binders if owner.kind == "module"}
-    for name, helper in handed:
-        passed = outcome.lifted[helper]
-        if not any(
-            h.name == name
-            and passed <= h.scope.free
-            and h.scope.free - passed <= (module if path != layout.rest else set())
-            for path, after in texts.items()
-            for h in after.helpers
-        ):
-            raise NotProven(f"{name}: its wrapper captures something else than it hands over")
+    return Rewritten(made, now)
 
 
 def _read(program: Program) -> Analysis:
