@@ -257,12 +257,11 @@ class _Writer:
 
     def _method(self, decision: LoopDecision) -> str:
         newline, inner = self.newline, _INDENT * 2
-        receiver = self._receiver()
         returned = ", ".join(decision.returned)
         kind = self._result(decision)
         title = f"Run the loop; {returned} as it leaves them." if returned else "Run the loop."
         lines = [
-            f"{_INDENT}def {self.loop.method}({receiver}) -> {kind}:{newline}",
+            f"{_INDENT}def {self.loop.method}(self) -> {kind}:{newline}",
             inner + docstring_text(title, newline),
         ]
         if decision.fetched:
@@ -270,7 +269,7 @@ class _Writer:
             lines += [f"{inner}{row}{newline}" for row in statement.split(newline)]
         for name in decision.fields:
             path = f"{field_of(self.grouped[name])}.{name}" if name in self.grouped else name
-            lines.append(f"{inner}{name} = {receiver}.{path}{newline}")
+            lines.append(f"{inner}{name} = self.{path}{newline}")
         return "".join(lines)
 
     def _result(self, decision: LoopDecision) -> str:
@@ -289,12 +288,3 @@ class _Writer:
         kind = texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
         quoted = "annotations" not in self.source.future_flags and set(texts) - {"Any"}
         return annotation_text(ast.Constant(kind)) if quoted else kind
-
-    def _receiver(self) -> str:
-        """``self``, unless the loop means something by it."""
-        used = {node.id for node in nodes.walk(self.parts.loop) if isinstance(node, ast.Name)}
-        used.update(self.parts.names, self.parts.globals)
-        name = "self"
-        while name in used:
-            name += "_"
-        return name

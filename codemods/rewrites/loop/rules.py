@@ -153,7 +153,7 @@ def _statements(parts: Parts) -> Refusals:
     known = {"__file__", "__name__", *dir(builtins)} - {"super"}
     private = dict(private_names(loop, "C"))
     for name in (*parts.globals, *parts.names):
-        if name == "super" or (name.startswith("__") and name not in known):
+        if name in ("self", "super") or (name.startswith("__") and name not in known):
             private[name] = loop.lineno
     for name, line in private.items():
         what = f"{name} means something else inside a class"
@@ -281,10 +281,4 @@ def _words(name: str) -> list[str]:
 
 def field_of(group: str) -> str:
     """The field in which a group is handed in: its name in snake case."""
-    text = ""
-    for index, letter in enumerate(group):
-        upper = letter.isupper() and index > 0
-        after_lower = upper and not group[index - 1].isupper() and group[index - 1] != "_"
-        before_lower = upper and group[index - 1].isupper() and group[index + 1 : index + 2].islower()
-        text += "_" * (after_lower or before_lower) + letter.lower()
-    return text
+    return re.sub(r"(?<=.)(?=[A-Z])", "_", group).lower()
