@@ -30,6 +30,7 @@ from codemods.program.surroundings import Surroundings
 from codemods.rewrites.lift.decision import Decision, decide
 from codemods.rewrites.refusals import Accepted, Refusal, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
+from esper_harness.report.plain import listed
 
 _NAMED = 20
 _REASON = "say why it holds"
@@ -102,11 +103,8 @@ def _choose(analysis: Analysis, function: str | None) -> list[Scope]:
     if not found:
         path = analysis.source.path
         candidates = list(dict.fromkeys(_outermost(helper.outer).qualname for helper in analysis.helpers))
-        if candidates:
-            more = f" and {len(candidates) - _NAMED} more" if len(candidates) > _NAMED else ""
-            way_out = "functions with helpers: " + ", ".join(candidates[:_NAMED]) + more
-        else:
-            way_out = "no function in it has helpers"
+        named = f"functions with helpers: {listed(candidates, _NAMED)}"
+        way_out = named if candidates else "no function in it has helpers"
         raise SourceError(f"{path}: has no function {function}; {way_out}")
     return found
 

@@ -45,12 +45,12 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
     """Rewrite and lift once; helpers that can't be lifted after a rewrite instead, with why."""
     if not (request.wrapper or request.cell):
         return compose(analysis, request)
-    from codemods.plans.rewrites import FINDERS
+    from codemods.plans.rewrites import cells, wrappers
 
     given = analysis
     now = {helper: helper for helper in analysis.helpers}
     rewritten: set[Helper] = set()
-    for find in FINDERS:
+    for find in (cells, wrappers):
         was = {new: old for old, new in now.items()}
         line = line_before(given.source, analysis.source)
         found = find(analysis, request)
@@ -59,13 +59,13 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
         if found.rewrite is None:
             continue
         try:
-            made = found.rewrite()
+            made, became = found.rewrite()
         except (NotProven, TextNotPreserved) as failure:
             refusals = refusals_for(analysis, found.helpers, failure)
             return {was[helper]: refusal.with_lines(line) for helper, refusal in refusals.items()}
         rewritten.update(was[helper] for helper in found.helpers)
-        now = {old: made.now[new] for old, new in now.items()}
-        analysis, request = made.analysis, request.translated(made.now)
+        now = {old: became[new] for old, new in now.items()}
+        analysis, request = made, request.translated(became)
     outcome = compose(analysis, request)
     line = line_before(given.source, analysis.source)
     was = {new: old for old, new in now.items()}
@@ -142,7 +142,7 @@ def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[
     }
     made = Lift(decision, names, stated)
     made.before_roots()
-    text = made.text()
+    text = made.program.text()
     prove_lift(analysis.tree, made.claims({}), reread(text, source.path, source), (), None)
     return {request.site.layout.rest: text}
 
@@ -159,7 +159,7 @@ def _into_modules(analysis: Analysis, request: Request, decision: Decision) -> d
     transform = Lift(decision, names, stated, package, whole=layout.rest != layout.source)
     if decision.lifted:
         transform.program.insert(*source_imports(request.site, decision, targets))
-    text = transform.text()
+    text = transform.program.text()
     files = {layout.rest: text}
     made = []
     for target in targets:

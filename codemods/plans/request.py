@@ -1,8 +1,8 @@
-"""Requests about the helpers of one file, their outcomes, and the rewrites that come before a lift."""
+"""Requests about the helpers of one file, and their outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -61,27 +61,6 @@ class Outcome:
     refused: Mapping[Helper, Refusal]
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A file after a rewrite that comes before the lift, and ``now`` for each helper of the file as it was
-    what it has become.
-    """
-
-    analysis: Analysis
-    now: Mapping[Helper, Helper]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Helpers for which a file is to be rewritten, and how; why some others can't be among them (then they
-    are found once more).
-    """
-
-    helpers: Sequence[Helper] = ()
-    rewrite: Callable[[], Rewritten] | None = None
-    unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
-
-
 def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:
     """Refuse something in a line whose proof fails, or whose text can't be preserved."""
     if isinstance(failure, NotProven):
@@ -94,15 +73,13 @@ def annotations_of(analysis: Analysis, site: Site) -> Annotations:
 
     None gets an annotation where the project checks annotations when it runs.
     """
-    known = not site.surroundings.checks_annotations
-    stated = Stated(project_of(analysis, site))
-    return analysis.tree.once("annotations", lambda: Annotations(analysis, stated, known=known))
 
+    def made() -> Annotations:
+        layout = site.layout
+        apart = dotted_name(layout.source, import_base(layout.source))
+        names = tuple(dict.fromkeys((site.home, layout.dotted(layout.source) or apart)))
+        own = Module(names[0], layout.source_package or "", analysis.source.tree)
+        stated = Stated(Project(site.find, own, names[1:]))
+        return Annotations(analysis, stated, known=not site.surroundings.checks_annotations)
 
-def project_of(analysis: Analysis, site: Site) -> Project:
-    """The project around a file, with its other files as plans made them so far."""
-    layout = site.layout
-    apart = dotted_name(layout.source, import_base(layout.source))
-    names = tuple(dict.fromkeys((site.home, layout.dotted(layout.source) or apart)))
-    own = Module(names[0], layout.source_package or "", analysis.source.tree)
-    return analysis.tree.once("project", lambda: Project(site.find, own, names[1:]))
+    return analysis.tree.once("annotations", made)

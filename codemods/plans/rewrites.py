@@ -4,24 +4,39 @@ where they are values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from codemods.equal.code import reread
 from codemods.equal.objects import prove_objects
 from codemods.equal.wrapper import prove_wrappers
-from codemods.plans.request import Found, Request, Rewritten
+from codemods.plans.request import Request
 from codemods.plans.site import Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.rewrites.naming import FileNames
 from codemods.rewrites.objects.cell import Cell, find_cells, find_imports
 from codemods.rewrites.objects.transform import keep_in_objects
-from codemods.rewrites.refusals import Refusals, refuse, refused_by
+from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
 from codemods.rewrites.rules.wrapper import RESIDUAL_CHECKS
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.wrapper.transform import split_helpers
+
+Rewritten = tuple[Analysis, dict[Helper, Helper]]
+"""A rewritten file, and for each helper of the file as it was what it has become."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Helpers for which a file is to be rewritten, and how; why some others can't be among them (then they
+    are found once more).
+    """
+
+    helpers: Sequence[Helper] = ()
+    rewrite: Callable[[], Rewritten] | None = None
+    unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
 
 
 def cells(analysis: Analysis, request: Request) -> Found:
@@ -47,7 +62,7 @@ def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
     )
     made = _read(keep_in_objects(analysis, found, imported))
     prove_objects(analysis.tree, made.tree, claims, imported)
-    return Rewritten(made, dict(zip(analysis.helpers, made.helpers, strict=True)))
+    return made, dict(zip(analysis.helpers, made.helpers, strict=True))
 
 
 def wrappers(analysis: Analysis, request: Request) -> Found:
@@ -83,7 +98,7 @@ def _split(analysis: Analysis, split: Collection[Helper]) -> Rewritten:
     now = dict(zip(analysis.helpers, left, strict=True))
     for helper in names:
         now[helper].entry = entry_reads(source, helper)
-    return Rewritten(made, now)
+    return made, now
 
 
 def _read(program: Program) -> Analysis:
@@ -93,7 +108,3 @@ def _read(program: Program) -> Analysis:
         NotProven: if it can't be read.
     """
     return Analysis(reread(program.text(), program.source.path, program.source))
-
-
-# Each is given what those before it made.
-FINDERS: tuple[Callable[[Analysis, Request], Found], ...] = (cells, wrappers)

@@ -77,10 +77,6 @@ class Lift:
             indent = indentation(self.source, root.lineno)
             self.program.above(root, [self.function(helper, indent) for helper in helpers])
 
-    def text(self) -> str:
-        """The text that stays."""
-        return self.program.text()
-
     def function(self, helper: Helper, indent: str = "") -> str:
         """The lifted helper's text, at the top of a file or at some indentation."""
         node = self.program.taken[helper.node]
