@@ -53,14 +53,6 @@ def quoted_in(part: ast.AST) -> set[str]:
     return annotation_names(n for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
-def plain_names(annotation: ast.expr) -> list[str] | None:
-    """The names that an annotation reads; None if a text in it may read others."""
-    parts = list(ast.walk(annotation))
-    if any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in parts):
-        return None
-    return [part.id for part in parts if isinstance(part, ast.Name)]
-
-
 def cannot_fail(annotation: ast.expr) -> bool:
     """Tell whether evaluating an annotation that a rewrite adds does nothing: a text, or a builtin class."""
     match annotation:

@@ -10,7 +10,7 @@ import builtins
 from dataclasses import dataclass
 from functools import cached_property
 
-from codemods.program.annotations import cannot_fail, plain_names
+from codemods.program.annotations import annotation_names, cannot_fail
 from codemods.program.globals import globals_of
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
@@ -30,8 +30,8 @@ class Annotation:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it reads."""
-        return frozenset(part.id for part in ast.walk(self.node) if isinstance(part, ast.Name))
+        """The names that it reads, in quotes or not."""
+        return frozenset(annotation_names([self.node]))
 
 
 class _Unknown(Exception):
@@ -94,8 +94,8 @@ class Annotations:
 
     def _copied(self, stated: ast.expr) -> Annotation | None:
         """An annotation of the source, unless another file can't have what it names."""
-        names = plain_names(stated)
-        return None if names is None or not all(map(self._is_known, names)) else Annotation(stated)
+        found = Annotation(stated)
+        return found if all(map(self._is_known, found.names)) else None
 
     def _is_known(self, name: str) -> bool:
         """Tell whether another file can import what a name of the source stands for."""
