@@ -65,15 +65,15 @@ def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:
         late = need in lifting.kept[helper] or helper.lazy
         again = found.rebound or (found.repeated if late else None)
         if again is not None:
-            yield refuse("global-rebound", again, f"{need[0]} may be bound again here")
+            yield refuse("rebound-globals", again, f"{need[0]} may be bound again here")
         bound = flow.knows(root) and flow.bound_at(root, need[0])
         if not bound and not (flow.bound_at_end(need[0]) and _uncalled_until_bound(lifting, root, need[0])):
             # Where loading the module may leave it unbound, a program may well do without it.
             points = filter(flow.knows, _last_of_script(lifting.tree.source.tree))
             ends = flow.bound_at_end(need[0]) or any(flow.bound_at(point, need[0]) for point in points)
             what = f"the global {need[0]} may be unbound where it is passed"
-            star = found.origin == "star"
-            yield refuse("unbound-reads" if ends or star else "maybe-unbound", helper.node, what)
+            elsewhere = found.origin == "star" or found.rebound is not None
+            yield refuse("unbound-reads" if ends or elsewhere else "maybe-unbound", helper.node, what)
         if late and need[0] in lifting.seams:
             what = f"{need[0]} is read after {helper.name} has returned"
             way_out = "read the seam in the outer function and let the helper capture the result"

@@ -320,27 +320,59 @@ def test_a_loop_whose_plan_has_a_refused_helper_is_not_tried(tmp_path: Path, ext
     assert not (tmp_path / "looped.py").exists()
 
 
-def test_names_of_a_star_import_are_handed_over_where_that_is_accepted(
-    tmp_path: Path, extract: Command, execute: Execute
+STAR = """\
+from math import *
+
+
+def train(n):
+    for i in range(n):
+        print(sqrt(i))
+
+
+if __name__ == '__main__':
+    train(3)
+"""
+BLOCK = """\
+def train(n):
+    for i in range(n):
+        print(i * rate)
+
+
+if __name__ == '__main__':
+    rate = 0.5
+    train(3)
+"""
+DECLARED = """\
+def main():
+    global rate
+    rate = 0.5
+    train(3)
+
+
+def train(n):
+    for i in range(n):
+        print(i * rate)
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "codes"),
+    [
+        pytest.param(STAR, ["star-import", "unbound-reads"], id="star import"),
+        pytest.param(BLOCK, ["unbound-reads"], id="main block"),
+        pytest.param(DECLARED, ["rebound-globals", "unbound-reads"], id="global statement"),
+    ],
+)
+def test_globals_are_handed_over_where_that_is_accepted(
+    program: str, codes: list[str], tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
-    loop = "def train(n):\n    for i in range(n):\n        print(sqrt(i))\n"
-    write(tmp_path, f"from math import *\n\n\n{loop}\n\nif __name__ == '__main__':\n    train(3)\n")
+    write(tmp_path, program)
     before, plan = execute(tmp_path, "program.py"), tmp_path / "plan.toml"
-    for code in ("star-import", "unbound-reads"):
+    for code in codes:
         assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
         plan.write_text(plan.read_text() + f'[[accept]]\ncode = "{code}"\nreason = "a script"\n')
-    assert carry_out(tmp_path, extract).code == 0
-    assert execute(tmp_path, "program.py") == before
-
-
-def test_a_global_of_the_script_is_handed_over_where_that_is_accepted(
-    tmp_path: Path, extract: Command, execute: Execute
-) -> None:
-    block = '\nif __name__ == "__main__":\n    rate = 0.5\n    train(3)\n'
-    write(tmp_path, "def train(n):\n    for i in range(n):\n        print(i * rate)\n" + block)
-    before = execute(tmp_path, "program.py")
-    assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == "unbound-reads"
-    plan = tmp_path / "plan.toml"
-    plan.write_text(plan.read_text() + '[[accept]]\ncode = "unbound-reads"\nreason = "a script"\n')
     assert carry_out(tmp_path, extract).code == 0
     assert execute(tmp_path, "program.py") == before
