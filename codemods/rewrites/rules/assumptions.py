@@ -95,7 +95,7 @@ def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
     without loops and functions stand before it.
 
     Parameters keep their places in the dictionary. The others are followed there by those that nested
-    functions capture, so of these one may be bound, where it is alone.
+    functions capture, so of all of them one may be bound.
     """
     node = function.node
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or use.node.id != "locals":
@@ -106,8 +106,7 @@ def is_early(tree: ScopeTree, function: Scope, use: Use) -> bool:
         if not isinstance(statement, _SIMPLE) or any(part in tree.by_node for part in parts):
             return False
         if use.call in parts:
-            captured = {name for scope in function.below() for name in scope.free}
-            return len(bound) < 2 or not bound & captured
+            return len(bound) < 2
         bound |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     return False
 
