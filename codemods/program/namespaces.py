@@ -63,8 +63,8 @@ def _is_whole(tree: ScopeTree, node: ast.Name) -> bool:
 
 
 def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
-    """Tell whether a use of ``sys.modules`` may list the names of this module: not where it is asked for a
-    module that the text names, or for the names of modules.
+    """Tell whether a use of ``sys.modules`` may list the names of this module: not where the text names the
+    module in brackets, or where it is asked for the names of modules.
     """
     parent = tree.parents[node]
     match parent:
@@ -72,9 +72,6 @@ def _may_list(tree: ScopeTree, node: ast.AST) -> bool:
             return False
         case ast.Subscript():
             return isinstance(parent.ctx, ast.Load) and not isinstance(parent.slice, ast.Constant)
-        case ast.Attribute(attr="get" | "pop" | "setdefault"):
-            call = tree.parents[parent]
-            return not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant))
     return True
 
 
