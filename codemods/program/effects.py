@@ -12,8 +12,9 @@ import ast
 import copy
 from collections.abc import Iterable
 
+from codemods.program.annotations import stated_by
 from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
-from codemods.program.nodes import is_type_alias, names_bound, own_nodes
+from codemods.program.nodes import all_defaults, is_type_alias, names_bound, own_nodes
 
 __all__ = ["Definition", "Effect", "Effects", "Meaning", "Meant"]
 
@@ -80,7 +81,7 @@ class Effects:
                 return self._class(node)
         return Effect.NONE if is_type_alias(node) else Effect.RUNS
 
-    def _annotation(self, node: ast.expr | None) -> Effect:
+    def _annotation(self, node: ast.expr) -> Effect:
         return Effect.NONE if self._lazy else self._values.effect(node)
 
     def _bound(self, target: ast.expr, value: ast.expr) -> Effect:
@@ -98,15 +99,9 @@ class Effects:
         return Effect.RUNS
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Effect:
-        values, given = self._values, node.args
-        stated = [
-            *given.posonlyargs,
-            *given.args,
-            *given.kwonlyargs,
-            *filter(None, (given.vararg, given.kwarg)),
-        ]
-        found = [values.effect(each) for each in (*given.defaults, *given.kw_defaults)]
-        found += [self._annotation(each) for each in (node.returns, *(each.annotation for each in stated))]
+        values = self._values
+        found = [values.effect(each) for each in all_defaults(node.args)]
+        found += map(self._annotation, stated_by(node))
         found += map(self._decorator, node.decorator_list)
         if [values.known(each) for each in node.decorator_list] == ["property"]:
             self._properties.add(node.name)
