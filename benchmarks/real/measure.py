@@ -137,12 +137,13 @@ def _loops(root: Path, path: Path) -> Iterator[str]:
             f'[loop]\nclass = "MeasuredLoop"\nto = "{path.stem}_measured_loop.py"\nmethod = "run"\n'
         )
         answer, row = _measured_loop(plan, root)
-        verdict = answer.failed or _verdict(row)
-        if row is not None and "--accept" in (row["reason"] or ""):
-            accept = f'[[accept]]\ncode = "{row["code"]}"\nreason = "to measure"\n'
-            _, other = _measured_loop(plan + accept, root)
-            if other is not None and other["status"] == "lifted":
-                verdict = f"lifted if accepted: {row['code']}"
+        verdict, codes = answer.failed or _verdict(row), []
+        while row is not None and "--accept" in (row["reason"] or ""):
+            codes.append(row["code"])
+            plan += f'\n[[accept]]\ncode = "{row["code"]}"\nreason = "to measure"\n'
+            _, row = _measured_loop(plan, root)
+        if codes and row is not None and row["status"] == "lifted":
+            verdict = f"lifted if accepted: {', '.join(codes)}"
         yield f"loop {shown.as_posix()} {function}: {verdict}"
 
 
