@@ -16,7 +16,7 @@ from codemods.program.nodes import all_defaults
 from codemods.program.patches import ANY_NAME
 from codemods.program.scopes import Scope
 
-Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "unknown"]
+Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "builtin or star", "unknown"]
 ImportNode = ast.Import | ast.ImportFrom
 
 IDENTITY = frozenset(
@@ -99,7 +99,9 @@ class Globals:
             return "identity"
         if self.tree.is_builtin(self.tree.module, name):
             return "builtin"
-        return "star" if self.tree.star_imports else "unknown"
+        if not self.tree.star_imports:
+            return "unknown"
+        return "builtin or star" if hasattr(builtins, name) else "star"
 
     def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
         """Tell whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
@@ -157,11 +159,10 @@ class Globals:
     def is_passed(self, name: str, seams: frozenset[str], root_line: int) -> bool:
         """Tell whether code at a line must be handed a global once it has left the file."""
         known = self.look_up(name)
-        seam = (known.origin in ("import", "builtin") and name in seams) or (
+        seam = (known.origin in ("import", "builtin", "builtin or star") and name in seams) or (
             known.origin == "import" and ANY_NAME in seams
         )
-        brought = known.origin == "star" and not hasattr(builtins, name)
-        return known.origin == "own" or brought or seam or not self.repeatable(known, root_line)
+        return known.origin in ("own", "star") or seam or not self.repeatable(known, root_line)
 
     def repeatable(self, known: GlobalName, root_line: int) -> bool:
         """Tell whether a file that is imported after the last import before a line would import the same

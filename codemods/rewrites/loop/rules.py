@@ -63,7 +63,7 @@ class LoopDecision:
             fetched=self.fetched,
             returned=self.returned,
             groups={group: (field_of(group), names) for group, names in groups.items()},
-            accepted=frozenset(n for n in self.parts.globals if known.look_up(n).origin == "star"),
+            accepted=frozenset(n for n in self.parts.globals if known.look_up(n).origin == "builtin or star"),
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Mapping
 
 from codemods.program import nodes
@@ -42,17 +41,18 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
         lines |= fallbacks
         found |= dict.fromkeys(fallbacks, "identity")
     for read, origin in found.items():
-        code = "module-identity" if origin == "identity" or read == "globals" else "unresolved-global"
-        if origin in ("identity", "star", "typing", "unknown") or (origin, read) == ("builtin", "globals"):
-            star, what, way_out = tree.star_imports[:1], "may mean something else elsewhere", None
-            if origin == "unknown":
-                what = "nothing in this file binds"
-            if origin == "star":
-                what = f"the star import in line {star[0]} may bring"
-                way_out = "name what it imports"
-                # All but these are handed over.
-                code = "star-import" if hasattr(builtins, read) else code
-            yield refuse(code, lines[read], f"{name} reads {read}, which {what}", way_out)
+        if origin in ("builtin", "import", "own") and (origin, read) != ("builtin", "globals"):
+            continue
+        code = "star-import" if origin == "builtin or star" else "unresolved-global"
+        if origin == "identity" or read == "globals":
+            code = "module-identity"
+        what, way_out = "may mean something else elsewhere", None
+        if origin == "unknown":
+            what = "nothing in this file binds"
+        if origin in ("star", "builtin or star"):
+            what = f"the star import in line {tree.star_imports[0]} may bring"
+            way_out = "name what it imports"
+        yield refuse(code, lines[read], f"{name} reads {read}, which {what}", way_out)
 
 
 def passed_globals_settled(lifting: Lifting, helper: Helper) -> Refusals:

@@ -129,8 +129,8 @@ class Processes:
         return bool(restarts > 0)
 
     def watch(self, act: Callable[[], T]) -> T:
-        """What `act` returns. Where SIGTERM or a broken connection ends it, look whether another process is
-        gone: LostRankError.
+        """Call `act`, and return what it returns. Where SIGTERM or a broken connection ends it, look whether
+        another process is gone: LostRankError.
         """
         try:
             # SIGTERM may come at any moment until it is ignored, also while another error is handled here.

@@ -376,3 +376,25 @@ def test_globals_are_handed_over_where_that_is_accepted(
         plan.write_text(plan.read_text() + f'[[accept]]\ncode = "{code}"\nreason = "a script"\n')
     assert carry_out(tmp_path, extract).code == 0
     assert execute(tmp_path, "program.py") == before
+
+
+@pytest.mark.parametrize(
+    ("line", "replaced", "code"),
+    [
+        pytest.param("print(len(globals()))", "other", "module-identity", id="globals of another module"),
+        pytest.param("print(len([i]))", "len", "maybe-unbound", id="a builtin that a test replaces"),
+    ],
+)
+def test_what_an_accepted_star_import_does_not_answer_for(
+    line: str, replaced: str, code: str, tmp_path: Path, extract: Command
+) -> None:
+    accepted = "".join(
+        f'[[accept]]\ncode = "{each}"\nreason = "known"\n'
+        for each in ("star-import", "unbound-reads", "dynamic-names")
+    )
+    write(tmp_path, STAR.replace("print(sqrt(i))", line), f'{PLAN}[seams]\ntests = ["tests"]\n{accepted}')
+    test = (
+        f"import program\n\n\ndef test(monkeypatch):\n    monkeypatch.setattr(program, '{replaced}', max)\n"
+    )
+    write_files(tmp_path, {"tests/test_program.py": test})
+    assert carry_out(tmp_path, extract).json["helpers"][-1]["code"] == code
