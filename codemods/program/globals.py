@@ -30,7 +30,8 @@ class GlobalName:
     it.
 
     ``rebound`` is the line of an assignment inside a function, which may happen at any time; ``repeated`` of
-    a second binding while the module is loaded.
+    a second binding while the module is loaded, which may be a star import; ``starred`` of a star import
+    that may bring it where the file binds it not at all, or imports it above.
     """
 
     name: str
@@ -38,6 +39,7 @@ class GlobalName:
     imports: tuple[ImportNode, ...] = ()
     rebound: int | None = None
     repeated: int | None = None
+    starred: int | None = None
 
     @property
     def settled(self) -> bool:
@@ -77,21 +79,21 @@ class Globals:
         return [Import(home, name)] if own else self.imports(name, package)
 
     def _look_up(self, name: str) -> GlobalName:
-        binders = self.tree.binders.get((self.tree.module, name), [])
+        binders, stars = self.tree.binders.get((self.tree.module, name), []), self.tree.star_imports
         if not binders:
             # One of several star imports may bind what another has bound.
-            return GlobalName(
-                name, self._unbound(name), repeated=next(iter(self.tree.star_imports[1:]), None)
-            )
+            repeated, starred = next(iter(stars[1:]), None), next(iter(stars), None)
+            return GlobalName(name, self._unbound(name), (), None, repeated, starred)
         rebound = next((b.line for b in binders if b.scope.frame() is not self.tree.module), None)
         nodes = [binder.node for binder in binders]
         imports = tuple(node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
         if len(imports) == len(nodes) and rebound is None:
             if all(node in self._plain for node in imports) and self._same_thing(name, imports):
-                return GlobalName(name, "import", imports)
+                starred = next((line for line in stars if line > imports[0].lineno), None)
+                return GlobalName(name, "import", imports, starred=starred)
             if all(node in self._typing for node in imports):
                 return GlobalName(name, "typing", imports)
-        repeated = binders[1].line if len(binders) > 1 else None
+        repeated = binders[1].line if len(binders) > 1 else binders[0].line if stars else None
         return GlobalName(name, "own", (), rebound, repeated)
 
     def _unbound(self, name: str) -> Origin:

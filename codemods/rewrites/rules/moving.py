@@ -34,23 +34,28 @@ def not_alike(known: Globals, name: str, reads: Mapping[str, int], node: ast.AST
             if binder.scope is not owner and binder.node in inside:
                 yield refuse("global-write", binder.line, f"{name} assigns the global {written}")
     lines = dict(reads)
-    found = {read: known.look_up(read).origin for read in reads}
+    found: dict[str, str] = {read: known.look_up(read).origin for read in reads}
     if scope is not None:
         # Before a class body has bound such a name, it reads the module's.
         fallbacks = known.fallbacks_in(scope)
         lines |= fallbacks
         found |= dict.fromkeys(fallbacks, "identity")
     for read, origin in found.items():
-        if origin in ("builtin", "import", "own") and (origin, read) != ("builtin", "globals"):
+        starred = known.look_up(read).starred if origin != "identity" else None
+        if (
+            origin in ("builtin", "import", "own")
+            and starred is None
+            and (origin, read) != ("builtin", "globals")
+        ):
             continue
-        code = "star-import" if origin == "builtin or star" else "unresolved-global"
+        code = "star-import" if origin in ("import", "builtin or star") else "unresolved-global"
         if origin == "identity" or read == "globals":
             code = "module-identity"
         what, way_out = "may mean something else elsewhere", None
         if origin == "unknown":
             what = "nothing in this file binds"
-        if origin in ("star", "builtin or star"):
-            what = f"the star import in line {tree.star_imports[0]} may bring"
+        if starred is not None:
+            what = f"the star import in line {starred} may bring"
             way_out = "name what it imports"
         yield refuse(code, lines[read], f"{name} reads {read}, which {what}", way_out)
 

@@ -379,20 +379,34 @@ def test_globals_are_handed_over_where_that_is_accepted(
 
 
 @pytest.mark.parametrize(
-    ("line", "replaced", "code"),
+    ("program", "replaced", "code"),
     [
-        pytest.param("print(len(globals()))", "other", "module-identity", id="globals of another module"),
-        pytest.param("print(len([i]))", "len", "maybe-unbound", id="a builtin that a test replaces"),
+        pytest.param(
+            STAR.replace("sqrt(i)", "len(globals())"),
+            "other",
+            "module-identity",
+            id="globals of another module",
+        ),
+        pytest.param(
+            STAR.replace("sqrt(i)", "len([i])"), "len", "maybe-unbound", id="a builtin that a test replaces"
+        ),
+        pytest.param(
+            STAR.replace("    print(sqrt(i))", "    later = lambda: sqrt(i)\n        print(later)")
+            + "sqrt = abs\n",
+            "other",
+            "rebound-globals",
+            id="what the module binds again",
+        ),
     ],
 )
 def test_what_an_accepted_star_import_does_not_answer_for(
-    line: str, replaced: str, code: str, tmp_path: Path, extract: Command
+    program: str, replaced: str, code: str, tmp_path: Path, extract: Command
 ) -> None:
     accepted = "".join(
         f'[[accept]]\ncode = "{each}"\nreason = "known"\n'
         for each in ("star-import", "unbound-reads", "dynamic-names")
     )
-    write(tmp_path, STAR.replace("print(sqrt(i))", line), f'{PLAN}[seams]\ntests = ["tests"]\n{accepted}')
+    write(tmp_path, program, f'{PLAN}[seams]\ntests = ["tests"]\n{accepted}')
     test = (
         f"import program\n\n\ndef test(monkeypatch):\n    monkeypatch.setattr(program, '{replaced}', max)\n"
     )
