@@ -11,13 +11,17 @@ from codemods.program.scopes import Scope, ScopeTree, dotted
 
 _PATHS = {"dataclass": "dataclasses.dataclass", "field": "dataclasses.field", "Any": "typing.Any"}
 
+# What a dataclass takes for something else than a field, in quotes, too.
+_OTHER_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A claim: an object keeps variables of the function at a place of the old version.
 
     It is made just before the function's statement of number ``at``, with the values of those that are
-    ``given``; it gets those of ``later`` when they are bound.
+    ``given``; it gets those of ``later`` when they are bound. What the function says of their classes, its
+    ``stated`` annotations, the object's class says in quotes.
     """
 
     place: Place
@@ -26,6 +30,7 @@ class Kept:
     variable: str
     given: tuple[str, ...]
     later: tuple[str, ...]
+    stated: tuple[tuple[str, str], ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -84,6 +89,7 @@ def prove_objects(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known:
     turn = _VariablesBack({kept.variable: kept for kept in claims})
     tree = turn.visit(tree)
     _drop_declarations(old, before, origin, claims)
+    _drop_annotations(old, before, origin, claims)
     for module in (before, tree):
         drop_statements(module, lambda s: isinstance(s, ast.Pass))
     if not alike(before, tree):
@@ -116,6 +122,9 @@ def _check_names(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: 
             raise NotProven(f"{name} is a name of the file already")
     if private := [name for kept in claims for name in kept.variables if name.startswith("__")]:
         raise NotProven(f"{private[0]} means another name in a class")
+    for name, annotation in (each for kept in claims for each in kept.stated):
+        if any(word in annotation for word in _OTHER_FIELDS):
+            raise NotProven(f"{name} would be no field of a dataclass")
     for short, name in known.names.items():
         if dotted(new, new.module, ast.Name(name, ast.Load())) != _PATHS[short]:
             raise NotProven(f"{name} is not {_PATHS[short]}")
@@ -136,6 +145,22 @@ def _drop_declarations(
     drop_statements(before, lambda s: isinstance(s, ast.Nonlocal) and not s.names)
 
 
+def _drop_annotations(
+    old: ScopeTree, before: ast.Module, origin: Mapping[int, ast.AST], claims: Sequence[Kept]
+) -> None:
+    """Take the annotations of what objects keep out of the old version; in a function none is evaluated."""
+    keys = [(_scope(old, kept), name) for kept in claims for name in kept.variables]
+    annotated = {binder.node for key in keys for binder in old.binders.get(key, ())}
+
+    class Plain(ast.NodeTransformer):
+        def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+            if node.value is None or origin[id(node)] not in annotated:
+                return node
+            return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    Plain().visit(before)
+
+
 def _check_uses(
     tree: ScopeTree, claims: Sequence[Kept], outer: Mapping[str, Scope], turned: Mapping[int, Kept]
 ) -> None:
@@ -146,11 +171,11 @@ def _check_uses(
     wanted = 0
     for kept in claims:
         for key in ((outer[kept.variable], name) for name in kept.variables):
-            binders = tree.binders.get(key, [])
-            other = [binder.node for binder in binders if not isinstance(binder.node, ast.Name)]
+            bound = [_target(binder.node) for binder in tree.binders.get(key, [])]
+            other = [node for node in bound if not isinstance(node, ast.Name)]
             given = all(isinstance(node, ast.arg) for node in other) and bool(other) == (key[1] in kept.given)
             places = [
-                each.node
+                _target(each.node)
                 for found in (tree.uses, tree.binders)
                 for each in found.get(key, ())
                 # That an augmented assignment reads its target is no place of its own.
@@ -162,6 +187,11 @@ def _check_uses(
                 raise NotProven("not every use became one of an attribute")
     if wanted != len(turned):
         raise NotProven("an attribute stands for something else than a variable of its function")
+
+
+def _target(node: ast.AST) -> ast.AST:
+    """What an annotated assignment binds, or the node itself."""
+    return node.target if isinstance(node, ast.AnnAssign) else node
 
 
 def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.AST, int]:
@@ -191,7 +221,9 @@ def _is_class(made: ast.ClassDef, kept: Kept, known: Known) -> bool:
     """Compare a class with the fields of an object: it has nothing else but a docstring."""
     kinds = known.names
     fields = [f"    {name}: {kinds['Any']}" for name in kept.given]
-    fields += [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in kept.later]
+    for name in kept.later:
+        annotation = dict(kept.stated).get(name) or kinds["Any"]
+        fields.append(f"    {name}: {annotation} = {kinds['field']}(init=False)")
     head = f"@{kinds['dataclass']}(slots=True)\nclass {kept.type_name}:"
     wanted = ast.parse("\n".join([head, *fields])).body[0]
     made = copied(made)

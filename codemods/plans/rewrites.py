@@ -54,10 +54,11 @@ def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
     """Make a file with objects in it, proven."""
     claims = [cell.claim for cell in found]
     later = ["dataclasses.field"] if any(claim.later for claim in claims) else []
+    unstated = any(claim.given or len(claim.later) > len(claim.stated) for claim in claims)
     imported = find_imports(
         analysis,
         [cell.root for cell in found],
-        ["dataclasses.dataclass", *later, "typing.Any"],
+        ["dataclasses.dataclass", *later, *(["typing.Any"] if unstated else [])],
         lambda name: site.star_imported or site.surroundings.taken(name),
     )
     made = _read(keep_in_objects(analysis, found, imported))

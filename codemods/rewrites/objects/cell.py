@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,13 +25,14 @@ Met = Callable[[str], bool]
 @dataclass(frozen=True, slots=True)
 class Cell:
     """An object that keeps variables of an outer function for some of its helpers, by the claim about it;
-    ``names`` become its attributes, and ``declarations`` go.
+    ``names`` become its attributes, and ``declarations`` go, as do the annotations of ``annotated``.
     """
 
     claim: Kept
     outer: FunctionNode
     helpers: tuple[Helper, ...]
     names: tuple[ast.Name, ...]
+    annotated: tuple[ast.AnnAssign, ...]
     declarations: tuple[ast.Nonlocal, ...]
 
     @property
@@ -78,10 +80,12 @@ def _cell(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]], ta
     assert isinstance(function, FUNCTIONS)
     variables = tuple(dict.fromkeys(name for needs in chosen.values() for name, _ in needs))
     names: dict[tuple[int, int], ast.Name] = {}
-    given, declarations = [], dict[ast.Nonlocal, None]()
+    given, declarations, annotated = [], dict[ast.Nonlocal, None](), dict[ast.AnnAssign, str]()
     for name in variables:
         nodes: list[ast.AST] = [use.node for use in tree.uses.get((outer, name), [])]
         nodes += [binder.node for binder in tree.binders.get((outer, name), [])]
+        annotated |= {node: name for node in nodes if isinstance(node, ast.AnnAssign)}
+        nodes = [node.target if isinstance(node, ast.AnnAssign) else node for node in nodes]
         names |= {(node.lineno, node.col_offset): node for node in nodes if isinstance(node, ast.Name)}
         given += [name for node in nodes if not isinstance(node, ast.Name)]
         for statement, _ in tree.declared.get((outer, name), []):
@@ -96,8 +100,15 @@ def _cell(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]], ta
         variable=fresh_name(analysis, ["state", "shared", f"{stem}_state"], taken),
         given=tuple(given),
         later=tuple(name for name in variables if name not in given),
+        stated=tuple({name: _in_quotes(node.annotation) for node, name in annotated.items()}.items()),
     )
-    return Cell(claim, function, tuple(chosen), tuple(names.values()), tuple(declarations))
+    return Cell(claim, function, tuple(chosen), tuple(names.values()), tuple(annotated), tuple(declarations))
+
+
+def _in_quotes(annotation: ast.expr) -> str:
+    """An annotation as a text, which nothing evaluates."""
+    quoted = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
+    return json.dumps(ast.literal_eval(annotation) if quoted else ast.unparse(annotation))
 
 
 def _problems(analysis: Analysis, helper: Helper) -> Refusals:

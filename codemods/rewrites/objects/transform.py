@@ -23,7 +23,7 @@ def keep_in_objects(analysis: Analysis, cells: Sequence[Cell], imported: Known) 
     """
     touched: list[ast.AST] = []
     for cell in cells:
-        touched += [cell.at, *cell.names, *cell.declarations]
+        touched += [cell.at, *cell.names, *cell.annotated, *cell.declarations]
     program, newline = Program(analysis.source, touched), analysis.source.newline
     first = min(cell.root.lineno for cell in cells)
     program.insert(*imports_above(analysis.source, newline.join(imported.added), first))
@@ -32,6 +32,8 @@ def keep_in_objects(analysis: Analysis, cells: Sequence[Cell], imported: Known) 
         program.before(cell.at, lambda made=making: made)  # type: ignore[misc]
         for name in cell.names:
             program.change(program.name(name), lambda node, variable=variable: _attribute(node, variable))  # type: ignore[misc]
+        for annotated in cell.annotated:
+            program.change(program.nodes[annotated], _plain)
         for statement in cell.declarations:
             program.take_names(statement, cell.claim.variables)
         indent = indentation(analysis.source, cell.root.lineno)
@@ -52,6 +54,12 @@ def _attribute(node: cst.Name, variable: str) -> cst.Attribute:
     return cst.Attribute(cst.Name(variable), bare, lpar=node.lpar, rpar=node.rpar)
 
 
+def _plain(node: cst.AnnAssign) -> cst.Assign:
+    """An assignment without its annotation: an attribute's is its class's to state."""
+    assert node.value is not None
+    return cst.Assign([cst.AssignTarget(node.target)], node.value, node.semicolon)
+
+
 def _making(claim: Kept) -> list[str]:
     """The statements that make the object; a parameter that may be bound again is then its alone."""
     given = [f"{name}={name}" for name in claim.given]
@@ -68,4 +76,5 @@ def _class(cell: Cell, kinds: Mapping[str, str]) -> list[str]:
         "",
     ]
     lines += [f"    {name}: {kinds['Any']}" for name in claim.given]
-    return lines + [f"    {name}: {kinds['Any']} = {kinds['field']}(init=False)" for name in claim.later]
+    kept = ((name, dict(claim.stated).get(name) or kinds["Any"]) for name in claim.later)
+    return lines + [f"    {name}: {annotation} = {kinds['field']}(init=False)" for name, annotation in kept]

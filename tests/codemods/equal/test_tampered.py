@@ -42,7 +42,7 @@ def outer(n):
 """
 SHARED = """
 def outer(flag, k):
-    n = 0
+    n: int = 0
     def h():
         nonlocal n, k
         n += k
@@ -78,6 +78,7 @@ TAMPERED = [
     (SHARED, ["--cell", "h"], "state.k = state.n\n", "state.n = state.k\n"),
     (SHARED, ["--cell", "h"], "(k=k)", "(k=flag)"),
     (SHARED, ["--cell", "h"], "    del k\n", ""),
+    (SHARED, ["--cell", "h"], '"int"', '"str"'),
     (SHARED, ["--cell", "h"], "slots=True", "frozen=True"),
     (SHARED, ["--cell", "h"], "import Any", "import Any, cast"),
 ]
