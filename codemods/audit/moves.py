@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codemods.audit.loop import Loop, longest_loop
 from codemods.audit.proposal import Writer, tried
@@ -15,7 +15,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, Definitions
-from codemods.rewrites.refusals import Accepted, Refusal
+from codemods.rewrites.refusals import Accepted, Refusal, all_rules
 from codemods.rewrites.rules.moving import is_main_block
 
 Liftable = Callable[[str], Sequence[str]]
@@ -103,8 +103,25 @@ def _loop(
         outcome = tried(writer.plan((), helpers, loop), writer.layout.root)
         if outcome is None:
             return loop, helpers, loop.report(Answer("lifted"))
-        refusal = None if isinstance(outcome, str) else loop.report(Answer("refused", refusal=outcome[1]))
-    return None, (), refusal
+        refusal = None if isinstance(outcome, str) else outcome[1]
+    if refusal is None:
+        return None, (), None
+    return None, (), loop.report(Answer("refused", refusal=refusal), *_once_accepted(writer, loop, refusal))
+
+
+def _once_accepted(writer: Writer, loop: Loop, refusal: Refusal) -> tuple[tuple[Refusal, ...], bool]:
+    """Accept the assumption that a loop is refused under, and each that comes after it; tell what else
+    refuses the loop then, and whether it is taken out in the end.
+    """
+    more: list[Refusal] = []
+    while all_rules()[refusal.code].assumption and refusal.code not in writer.accepted:
+        writer = replace(writer, accepted={**writer.accepted, refusal.code: "tried"})
+        outcome = tried(writer.plan((), (), loop), writer.layout.root)
+        if outcome is None or isinstance(outcome, str):
+            return tuple(more), outcome is None
+        refusal = outcome[1]
+        more.append(refusal)
+    return tuple(more), False
 
 
 def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:

@@ -69,12 +69,19 @@ class DefinitionReport:
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """The longest loop of a function at the top level, and whether a plan could make a class of it."""
+    """The longest loop of a function at the top level, and whether a plan could make a class of it.
+
+    Attributes:
+        more: if it is refused under an assumption: what refuses it once that is accepted, and so on.
+        accepting: a plan that accepts all these assumptions makes a class of it.
+    """
 
     function: str
     line: int
     end_line: int
     answer: Answer
+    more: tuple[Refusal, ...] = ()
+    accepting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,31 @@ def test_a_longest_loop_that_is_refused_is_told_with_a_way_out(
     assert "[loop]" not in _plan(said)
 
 
+def test_all_that_a_loop_needs_accepted_is_told_at_once(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starred = UNBOUND.replace("import sys\n", "import sys\nfrom helpers import *\n", 1)
+    root = _script(make_tree, starred.replace("step(grad(epoch))", "step(min(grad(epoch), top))", 1))
+    (root / "helpers.py").write_text("top = 3.0\n")
+    assert main([str(root / "train.py"), "--exit-zero"]) == 0
+    said = capsys.readouterr().out
+    accepting = said.partition("a plan makes a class of it with ")[2].partition("\n")[0].split()
+    assert {"star-import", "unbound-reads"} == {*accepting} - {"--accept"}
+    assert "then refused: " in said
+    _check_carried_out(root, capsys, monkeypatch, *accepting)
+    assert "class MainLoop" in (root / "main_loop.py").read_text()
+
+
+def test_a_loop_that_no_acceptance_takes_out_is_told_why(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = UNBOUND.replace(" EVERY == 0:\n", " 2 == 0:\n            global EVERY\n            EVERY = 1\n")
+    assert main([str(_script(make_tree, wrong) / "train.py"), "--exit-zero"]) == 0
+    said = capsys.readouterr().out
+    assert "refused: global-write" in said
+    assert "a plan makes a class of it" not in said
+
+
 def test_the_plan_accepts_what_the_audit_is_told_to(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
