@@ -31,10 +31,16 @@ class Loop:
         """The number of its lines."""
         return (self.node.end_lineno or self.node.lineno) - self.node.lineno + 1
 
-    def report(self, answer: Answer, more: tuple[Refusal, ...] = (), accepting: bool = False) -> LoopReport:
+    def report(
+        self,
+        answer: Answer,
+        more: tuple[Refusal, ...] = (),
+        accepting: bool = False,
+        no_plan: str | None = None,
+    ) -> LoopReport:
         """Report what would become of it."""
         first, last = self.node.lineno, self.node.end_lineno or self.node.lineno
-        return LoopReport(self.function, first, last, answer, more, accepting)
+        return LoopReport(self.function, first, last, answer, more, accepting, no_plan)
 
 
 def longest_loop(analysis: Analysis) -> Loop | None:

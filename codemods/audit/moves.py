@@ -98,30 +98,32 @@ def _loop(
     loop = longest_loop(analysis)
     if loop is None:
         return None, (), None
-    refusal = None
+    outcome: tuple[str, Refusal] | str | None = None
     for helpers in dict.fromkeys((tuple(liftable(loop.function)), ())):
         outcome = tried(writer.plan((), helpers, loop), writer.layout.root)
         if outcome is None:
             return loop, helpers, loop.report(Answer("lifted"))
-        refusal = None if isinstance(outcome, str) else outcome[1]
-    if refusal is None:
-        return None, (), None
+    if not isinstance(outcome, tuple):
+        return None, (), loop.report(Answer("refused"), no_plan=outcome)
+    refusal = outcome[1]
     return None, (), loop.report(Answer("refused", refusal=refusal), *_once_accepted(writer, loop, refusal))
 
 
-def _once_accepted(writer: Writer, loop: Loop, refusal: Refusal) -> tuple[tuple[Refusal, ...], bool]:
+def _once_accepted(
+    writer: Writer, loop: Loop, refusal: Refusal
+) -> tuple[tuple[Refusal, ...], bool, str | None]:
     """Accept the assumption that a loop is refused under, and each that comes after it; tell what else
-    refuses the loop then, and whether it is taken out in the end.
+    refuses the loop then, whether it is taken out in the end, and why no plan can do it.
     """
     more: list[Refusal] = []
     while all_rules()[refusal.code].assumption and refusal.code not in writer.accepted:
         writer = replace(writer, accepted={**writer.accepted, refusal.code: "tried"})
         outcome = tried(writer.plan((), (), loop), writer.layout.root)
         if outcome is None or isinstance(outcome, str):
-            return tuple(more), outcome is None
+            return tuple(more), outcome is None, outcome
         refusal = outcome[1]
         more.append(refusal)
-    return tuple(more), False
+    return tuple(more), False, None
 
 
 def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:

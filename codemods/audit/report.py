@@ -74,6 +74,7 @@ class LoopReport:
     Attributes:
         more: if it is refused under an assumption: what refuses it once that is accepted, and so on.
         accepting: a plan that accepts all these assumptions makes a class of it.
+        no_plan: why no plan does, if nothing refuses it, or nothing more.
     """
 
     function: str
@@ -82,6 +83,7 @@ class LoopReport:
     answer: Answer
     more: tuple[Refusal, ...] = ()
     accepting: bool = False
+    no_plan: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

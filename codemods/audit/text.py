@@ -77,13 +77,15 @@ def _loop(loop: LoopReport) -> Iterator[str]:
     yield ""
     where = f"the longest loop: lines {loop.line}-{loop.end_line}, in {loop.function}"
     if (refusal := loop.answer.refusal) is None:
-        yield f"{where}; a plan makes a class of it"
+        yield f"{where}; {f'no plan: {loop.no_plan}' if loop.no_plan else 'a plan makes a class of it'}"
         return
     yield f"{where}; refused: {refusal.code}, line {refusal.line}: {refusal.reason}"
     yield f"  way out: {refusal.way_out}"
     for more in loop.more:
         yield f"  then refused: {more.code}, line {more.line}: {more.reason}"
         yield f"    way out: {more.way_out}"
+    if loop.no_plan:
+        yield f"  then no plan: {loop.no_plan}"
     if loop.accepting:
         codes = (f"--accept {each.code}" for each in (refusal, *loop.more))
         yield f"  a plan makes a class of it with {' '.join(codes)}"

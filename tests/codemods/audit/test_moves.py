@@ -149,6 +149,19 @@ def test_a_loop_that_no_acceptance_takes_out_is_told_why(
     assert "a plan makes a class of it" not in said
 
 
+def test_a_longest_loop_that_no_plan_can_take_out_is_told_with_the_reason(
+    make_tree: Tree, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The folder of a script that has an `__init__.py`, too.
+    root = _script(make_tree, f"import config\n{LONG}")
+    for name in ("__init__.py", "config.py"):
+        (root / name).touch()
+    assert main([str(root / "train.py"), "--exit-zero"]) == 0
+    said = capsys.readouterr().out
+    assert "in main; no plan: main_loop.py: train.py imports config as a script does" in said
+    assert f"remove {root.name}/__init__.py" in said
+
+
 def test_the_plan_accepts_what_the_audit_is_told_to(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
