@@ -1,4 +1,4 @@
-"""A statement without what changes nothing that it does: annotations and docstrings."""
+"""A statement without what changes nothing that it does: annotations, docstrings and `pass`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def _copy_fields(made: ast.AST, in_class: bool) -> None:
     for name, value in made.__dict__.items():
         if isinstance(value, list):
             copies = [_copy(item, in_class) if isinstance(item, _COPIED) else item for item in value]
-            made.__dict__[name] = copies
+            # A `pass` beside other statements does nothing.
+            made.__dict__[name] = [item for item in copies if type(item) is not ast.Pass] or copies[:1]
         elif isinstance(value, _COPIED):
             made.__dict__[name] = _copy(value, in_class)
 

@@ -158,7 +158,8 @@ def _compiled_method(
 
 def _header(node: ast.ClassDef, single: Collection[ast.stmt]) -> ast.Module:
     """A class in which methods stand as names only: they are units of their own."""
-    body: list[ast.stmt] = [ast.copy_location(ast.Pass(), node)]
+    nothing = ast.copy_location(ast.Constant(None), node)
+    body: list[ast.stmt] = [ast.copy_location(ast.Expr(nothing), node)]
     for inner in node.body[ast.get_docstring(node, clean=False) is not None :]:
         if isinstance(inner, Function) and inner in single:
             name = ast.copy_location(ast.Constant(f"def {inner.name}"), inner)
