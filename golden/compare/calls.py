@@ -43,9 +43,6 @@ class CallChange(Divergence):
             case "gets":
                 return (number, self.point, 3.5)
 
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        return self.process, (number_of(self.number), self.point)
-
     def say(self) -> list[str]:
         rank = self.process.replace("-", " ")
         when = f"before step {self.number} overall" if self.number is not None else "after the last step"

@@ -47,7 +47,9 @@ class Divergence(ABC):
 
     def origin(self) -> tuple[str, tuple[float, float]]:
         """Return the process that differs, and when: at which step, after how many of its backward passes."""
-        return "", (END, END)
+        number, point, _ = self.order()
+        of = getattr(self, "stream", self)
+        return getattr(of, "process", ""), (number, point)
 
     @property
     def step_of_run(self) -> int | None:

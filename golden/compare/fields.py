@@ -35,9 +35,6 @@ class FieldChange(Divergence):
     def order(self) -> tuple[float, float, float]:
         return (number_of(self.number), END, 5 if self.where else 10)
 
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        return self.process, (number_of(self.number), END)
-
     def say(self) -> list[str]:
         head = f"{self.what}{of_process(self.process)} {self.where}" if self.where else self.what
         line = f"{head}: {', '.join(self.fields)}".removesuffix(": ")

@@ -30,9 +30,6 @@ class FinalState(Divergence):
     def order(self) -> tuple[float, float, float]:
         return (END, END, 8)
 
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        return self.stream.process, (END, END)
-
     def say(self) -> list[str]:
         head = f"final state of {self.stream.title}: {kind_text(self.kinds[0])}"
         return [head, *tensor_lines(self.kinds)]

@@ -66,9 +66,6 @@ class LivingState(Divergence):
         # Seen since the step before, so before the backward passes of this one.
         return (self.number, END, 6) if self.after else (self.number, 0, 1)
 
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        return self.process, (number_of(self.number), END if self.after else 0)
-
     def say(self) -> list[str]:
         first, *more = self.changes
         if self.number is None:

@@ -77,9 +77,6 @@ class ReadValue(Divergence):
     def order(self) -> tuple[float, float, float]:
         return (number_of(self.number), END, 4)
 
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        return self.process, (number_of(self.number), END)
-
     def say(self) -> list[str]:
         first, *more = self.sites
         lines = [f"value that the host reads {self.where}: {first.title}: {first.left} -> {first.right}"]
@@ -121,9 +118,7 @@ def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[S
     A place that moved is told with the number that it had before: by its new line, with its old one.
     """
     a, b = Counter(dict(left)), Counter(dict(right))
-    moved: Counter[tuple[Site, Site]] = Counter()
-    for key in _KEYS:
-        _cancel(a, b, key, moved)
+    moved = _cancel(a, b)
     now = {x: y for x, y in moved if x != y}
     was = {y: x for x, y in moved if x != y}
     fewer = [SiteChange(_title(x, now.get(x), "now"), left[x], left[x] - a[x]) for x in +a]
@@ -135,17 +130,17 @@ def _title(site: Site, other: Site | None, word: str) -> str:
     return site.title if other is None else f"{site.title} ({word} {other.file}:{other.line})"
 
 
-def _cancel(
-    a: Counter[Site], b: Counter[Site], key: Callable[[Site], Hashable], moved: Counter[tuple[Site, Site]]
-) -> None:
-    """Take away from both what both have under a key, and note what became what."""
-    for x in [site for site in a if a[site]]:
-        for y in [site for site in b if b[site] and key(site) == key(x)]:
-            both = min(a[x], b[y])
-            if both:
-                moved[x, y] += both
-            a[x] -= both
-            b[y] -= both
+def _cancel(a: Counter[Site], b: Counter[Site]) -> Counter[tuple[Site, Site]]:
+    """Take away from both what both have under a key, and return what became what."""
+    moved: Counter[tuple[Site, Site]] = Counter()
+    for key in _KEYS:
+        for x in +a:
+            for y in [site for site in +b if key(site) == key(x)]:
+                if both := min(a[x], b[y]):
+                    moved[x, y] += both
+                    a[x] -= both
+                    b[y] -= both
+    return moved
 
 
 def compare_values(sides: Sides) -> Found:
@@ -165,13 +160,8 @@ def value_changes(left: Values, right: Values) -> tuple[SiteChange, ...]:
         return ()
     a, b = Counter(left.values()), Counter(right.values())
     x, y = _rest(left, a - b), _rest(right, b - a)
-    found = []
-    for key in _KEYS:
-        for site in list(x):
-            other = next((o for o in y if key(o) == key(site)), None)
-            if other is not None:
-                found.append(SiteChange(other.title, x.pop(site), y.pop(other)))
-    return tuple(found)
+    moved = _cancel(Counter(dict.fromkeys(x, 1)), Counter(dict.fromkeys(y, 1)))
+    return tuple(SiteChange(other.title, x[site], y[other]) for site, other in moved)
 
 
 def _rest(side: Mapping[Site, str], without: Counter[str]) -> dict[Site, str]:

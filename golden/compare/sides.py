@@ -6,19 +6,17 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 
 from esper_harness.report.plain import many
 from golden.compare.divergence import END, Divergence
 from golden.compare.outcome import Compared
-from golden.compare.sequences import same_start
+from golden.compare.sequences import same_start, stretches
 from golden.compare.tolerance import Account
 from golden.trace.events import Moment
 from golden.trace.streams import Stream, by_stream, streams
 from golden.trace.tolerance import Tolerance
 from golden.trace.trace import Between, Process, Step
 
-# SequenceMatcher is quadratic in the worst case; longer stretches are matched place by place.
 _ALIGN_AT_MOST = 1500
 
 
@@ -158,7 +156,8 @@ def _pairs(
     stop_a, stop_b = len(a) - end, len(b) - end
     pairs = [(i, i) for i in range(start)]
     more: list[tuple[int, int, int]] = []
-    for low_a, high_a, low_b, high_b in _stretches(a[start:stop_a], b[start:stop_b]):
+    forms = list(map(_form, a[start:stop_a])), list(map(_form, b[start:stop_b]))
+    for _, (low_a, high_a, low_b, high_b) in stretches(*forms, _ALIGN_AT_MOST):
         for k in range(max(high_a - low_a, high_b - low_b)):
             i, j = start + low_a + k, start + low_b + k
             here, there = low_a + k < high_a, low_b + k < high_b
@@ -168,13 +167,3 @@ def _pairs(
             more += [(0, i, i)] if here else []
             more += [(1, j, min(i, start + high_a))] if there else []
     return [*pairs, *((stop_a + k, stop_b + k) for k in range(end))], more
-
-
-def _stretches(a: Sequence[_Titled], b: Sequence[_Titled]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield stretches of both sides that belong together, or that one side lacks."""
-    if max(len(a), len(b)) > _ALIGN_AT_MOST:
-        yield 0, len(a), 0, len(b)
-        return
-    forms = list(map(_form, a)), list(map(_form, b))
-    for _, low_a, high_a, low_b, high_b in SequenceMatcher(None, *forms, autojunk=False).get_opcodes():
-        yield low_a, high_a, low_b, high_b
