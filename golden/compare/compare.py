@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from esper_harness.report.plain import listed, many
 from golden.compare.calls import CallChange, compare_calls
-from golden.compare.divergence import Divergence, Rows, number_of
+from golden.compare.divergence import Divergence, Told, number_of
 from golden.compare.events import EventChange, compare_events
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
@@ -46,22 +46,6 @@ KINDS: tuple[Kind, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessCount(Divergence):
-    """Another number of processes took steps."""
-
-    title = "steps"
-
-    left: int
-    right: int
-
-    def order(self) -> tuple[float, float, float]:
-        return (-1, 0, 0)
-
-    def say(self) -> list[str]:
-        return [f"processes that took steps: {self.left} in base, {self.right} in head"]
-
-
 def compare(left: Trace, right: Trace) -> Comparison:
     """Compare two traces of one run. Equality is by bits; nothing compared is never identical."""
     found = judge(left, right)
@@ -75,7 +59,7 @@ def compare(left: Trace, right: Trace) -> Comparison:
 def judge(
     left: Trace,
     right: Trace,
-    counts: Sequence[Rows] = (),
+    counts: Sequence[Divergence] = (),
     align: Callable[[Sequence[Event], Sequence[Event]], list[EventChange]] = compare_events,
     kinds: Sequence[Kind] = KINDS,
 ) -> Comparison:
@@ -100,7 +84,8 @@ def judge(
     divergences: list[Divergence] = [*counts]
     moment_of: Callable[[Moment], Moment] | None = None
     if len(left.processes) != len(right.processes):
-        divergences.append(ProcessCount(len(left.processes), len(right.processes)))
+        counts_of_processes = f"{len(left.processes)} in base, {len(right.processes)} in head"
+        divergences.append(Told("steps", (-1, 0, 0), [f"processes that took steps: {counts_of_processes}"]))
     for a, b in _paired(left.processes, right.processes):
         both = sides(a, b, agreed(left, right), account)
         found = compare_process(both, kinds)

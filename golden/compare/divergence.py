@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -121,22 +121,24 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Divergence):
-    """A thing under a name that is another one, where no more than that is known."""
+class Told(Divergence):
+    """A difference of a ``kind`` that its ``lines`` tell in full; ``at`` is its order."""
 
-    part: str
-    left: str
-    right: str
+    kind: str
+    at: tuple[float, float, float]
+    lines: Sequence[str]
+    process: str = ""
+    number: int | None = None
 
     def order(self) -> tuple[float, float, float]:
-        return (END, END, 10)
+        return self.at
 
     def say(self) -> list[str]:
-        return [f"{self.part}: {self.left} -> {self.right}"]
+        return [*self.lines]
 
     @property
     def kind_title(self) -> str:
-        return self.part
+        return self.kind
 
 
 def kind_text(change: KindChange) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from esper_harness.report.plain import listed
-from golden.compare.divergence import END, Divergence, number_of, unequal
+from golden.compare.divergence import END, Told, number_of, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.kinds import RANDOM_STATE
@@ -18,36 +17,10 @@ from golden.trace.trace import Kinds
 _DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange(Divergence):
-    """Fields of one title that differ, first after this step; ``number`` is None for the end of the run.
-
-    ``where`` says so in words, empty for what is held at the end alone.
-    """
-
-    process: str
-    what: str
-    where: str
-    number: int | None
-    fields: tuple[str, ...]
-    before: str
-
-    def order(self) -> tuple[float, float, float]:
-        return (number_of(self.number), END, 5 if self.where else 10)
-
-    def say(self) -> list[str]:
-        head = f"{self.what}{of_process(self.process)} {self.where}" if self.where else self.what
-        line = f"{head}: {', '.join(self.fields)}".removesuffix(": ")
-        return [line, f"last identical: {self.before}"] if self.where else [line]
-
-    @property
-    def kind_title(self) -> str:
-        return self.what
-
-
 def compare_fields(sides: Sides, only: str = "") -> Found:
     """Find the first difference of every title, or of ``only`` one, and name what one side alone held."""
-    found: dict[str, list[FieldChange]] = {}
+    found: dict[str, list[Told]] = {}
+    process = sides.left.name
     before: dict[str, str] = {}
     counts: Counter[bool] = Counter()
     here: dict[str, None] = {}
@@ -59,13 +32,14 @@ def compare_fields(sides: Sides, only: str = "") -> Found:
             x, y = a[title], b[title]
             counts[title == RANDOM_STATE] += len(x) if where else 0
             if x != y and title not in found:
-                fields = tuple(_told(name, x.get(name), y.get(name)) for name in unequal(x, y))
-                last = before.get(title, "the start")
-                # What is held at the end alone differs setting by setting.
-                groups = [fields] if where else [(field,) for field in fields]
-                found[title] = [
-                    FieldChange(sides.left.name, title, where, number, each, last) for each in groups
-                ]
+                fields = [_told(name, x.get(name), y.get(name)) for name in unequal(x, y)]
+                told = [[f"{title}: {field}".removesuffix(": ")] for field in fields]
+                if where:
+                    # What is held at the end alone differs setting by setting.
+                    head = f"{title}{of_process(process)} {where}: {', '.join(fields)}".removesuffix(": ")
+                    told = [[head, f"last identical: {before.get(title, 'the start')}"]]
+                place = (number_of(number), END, 5 if where else 10)
+                found[title] = [Told(title, place, lines, process, number) for lines in told]
             before[title] = f"step {number} overall"
     both = here.keys() & there.keys()
     # What both hold "at the end" is compared there.

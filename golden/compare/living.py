@@ -19,7 +19,6 @@ from golden.compare.divergence import (
     KindChange,
     TensorChange,
     kind_text,
-    number_of,
     tensor_lines,
     unequal,
 )

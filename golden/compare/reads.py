@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from esper_harness.report.plain import many
-from golden.compare.divergence import END, SHOWN, Divergence, number_of
+from golden.compare.divergence import END, SHOWN, Told, number_of
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.streams import of_process
 from golden.trace.trace import Site
 
 Values = Mapping[Site, str] | None
+COUNTS = "host reads"
 # By which a place is known again that moved: to another line, file, then function.
 _KEYS: tuple[Callable[[Site], Hashable], ...] = (
     lambda s: s,
@@ -31,56 +32,10 @@ class SiteChange:
     left: int | str
     right: int | str
 
-
-@dataclass(frozen=True, slots=True)
-class ReadCount(Divergence):
-    """The host reads another number of tensors before a step; ``number`` is None for the end of the run.
-
-    ``steps`` of ``total`` steps differ so.
-    """
-
-    title = "host reads"
-
-    where: str
-    number: int | None
-    left: int
-    right: int
-    sites: tuple[SiteChange, ...]
-    steps: int
-    total: int
-
-    def order(self) -> tuple[float, float, float]:
-        # How often the host waits changes no bit: whatever does is said first.
-        return (END, END, 11)
-
-    def say(self) -> list[str]:
-        lines = [f"host reads {self.where}: {self.left} -> {self.right}"]
-        lines += [f"{site.title}: {site.left} -> {site.right}" for site in self.sites[:SHOWN]]
-        if len(self.sites) > SHOWN:
-            lines.append(f"and {len(self.sites) - SHOWN} more places")
-        if self.steps:
-            lines.append(f"another number of reads before {self.steps:,} of {many(self.total, 'step')}")
-        return lines
-
-
-@dataclass(frozen=True, slots=True)
-class ReadValue(Divergence):
-    """The host reads another value before a step; ``number`` is None for after the last one."""
-
-    title = "values of host reads"
-
-    process: str
-    where: str
-    number: int | None
-    sites: tuple[SiteChange, ...]
-
-    def order(self) -> tuple[float, float, float]:
-        return (number_of(self.number), END, 4)
-
-    def say(self) -> list[str]:
-        first, *more = self.sites
-        lines = [f"value that the host reads {self.where}: {first.title}: {first.left} -> {first.right}"]
-        return lines + [f"{site.title}: {site.left} -> {site.right}" for site in more[: SHOWN - 1]]
+    @property
+    def line(self) -> str:
+        """The change in words."""
+        return f"{self.title}: {self.left} -> {self.right}"
 
 
 def _where(sides: Sides, number: int | None) -> str:
@@ -94,17 +49,23 @@ def _where(sides: Sides, number: int | None) -> str:
 def compare_reads(sides: Sides) -> Found:
     """Find the first step before which one side reads more, and count the reads that were compared.
 
-    Only numbers count: a read that moved to another function is the same read.
+    Only numbers count: a read that moved to another function is the same read. How often the host waits
+    changes no bit: whatever does is said first.
     """
     both = [(number, x.reads or {}, y.reads) for number, x, y in sides.between() if x.reads is not None]
     found = [(number, x, y) for number, x, y in both if y is not None and sum(x.values()) != sum(y.values())]
     told = []
     if found:
         number, x, y = found[0]
-        steps = sum(1 for number, _, _ in found if number is not None)
-        counts = sum(x.values()), sum(y.values())
-        total = len(sides.left.steps)
-        told = [ReadCount(_where(sides, number), number, *counts, site_changes(x, y), steps, total)]
+        lines = [f"host reads {_where(sides, number)}: {sum(x.values())} -> {sum(y.values())}"]
+        sites = site_changes(x, y)
+        lines += [site.line for site in sites[:SHOWN]]
+        if len(sites) > SHOWN:
+            lines.append(f"and {len(sites) - SHOWN} more places")
+        if steps := sum(1 for number, _, _ in found if number is not None):
+            of = many(len(sides.left.steps), "step")
+            lines.append(f"another number of reads before {steps:,} of {of}")
+        told = [Told(COUNTS, (END, END, 11), lines, number=number)]
     compared = sum(sum(x.values()) for _, x, _ in both)
     counted = sides.left.reads is not None or sides.right.reads is not None
     loaders = max(sides.left.loader_processes, sides.right.loader_processes)
@@ -150,7 +111,10 @@ def compare_values(sides: Sides) -> Found:
     """
     for number, x, y in sides.between():
         if changes := value_changes(x.values, y.values):
-            return Found([ReadValue(sides.left.name, _where(sides, number), number, changes)])
+            first, *more = [site.line for site in changes[:SHOWN]]
+            lines = [f"value that the host reads {_where(sides, number)}: {first}", *more]
+            place = (number_of(number), END, 4)
+            return Found([Told("values of host reads", place, lines, sides.left.name, number)])
     return Found()
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from golden.compare.calls import compare_calls
 from golden.compare.compare import Kind, judge
-from golden.compare.divergence import Rows
+from golden.compare.divergence import END, Told
 from golden.compare.events import compare_events, compare_events_by_env
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
@@ -94,10 +94,10 @@ def _has_env(trace: Trace) -> bool:
     return any(e.env is not None for e in trace.events) or any(s.layout.env is not None for s in steps)
 
 
-def _counts(a: Trace, b: Trace, *, each: bool) -> list[Rows]:
+def _counts(a: Trace, b: Trace, *, each: bool) -> list[Told]:
     left, right = (Counter(_counted(event, each) for event in trace.events) for trace in (a, b))
     return [
-        Rows(f"counts of {kind}", str(left[kind]), str(right[kind]))
+        Told(f"counts of {kind}", (END, END, 10), [f"counts of {kind}: {left[kind]} -> {right[kind]}"])
         for kind in dict.fromkeys([*left, *right])
         if left[kind] != right[kind]
     ]

@@ -14,6 +14,7 @@ from golden.compare.divergence import (
     Divergence,
     KindChange,
     TensorChange,
+    Told,
     kind_text,
     tensor_lines,
     unequal,
@@ -66,25 +67,6 @@ class StepDivergence(Divergence):
     @property
     def kind_title(self) -> str:
         return KIND_TITLES[self.kinds[0].kind]
-
-
-@dataclass(frozen=True, slots=True)
-class StepOrder(Divergence):
-    """The same steps in another order among streams."""
-
-    title = "steps"
-
-    process: str
-    number: int
-    left: Stream
-    right: Stream
-
-    def order(self) -> tuple[float, float, float]:
-        return (self.number, 0, 1)
-
-    def say(self) -> list[str]:
-        sides = f"of {self.left.title} in base, of {self.right.title} in head"
-        return [f"order of steps: step {self.number} overall is {sides}"]
 
 
 def first_steps(found: Iterable[Divergence]) -> dict[Stream, int]:
@@ -233,13 +215,14 @@ def _tensor_changes(
     return changes
 
 
-def _compare_order(left: Process, right: Process) -> StepOrder | None:
+def _compare_order(left: Process, right: Process) -> Told | None:
     names_left, names_right = streams(left), streams(right)
     a = [names_left[s.layout.optimizer] for s in left.steps]
     b = [names_right[s.layout.optimizer] for s in right.steps]
     if Counter(a) != Counter(b):
         return None  # a step count differs, which is reported as such
-    for number, (x, y) in enumerate(zip(a, b, strict=True)):
+    for step, x, y in zip(left.steps, a, b, strict=True):
         if x != y:
-            return StepOrder(left.name, left.steps[number].number, x, y)
+            line = f"order of steps: step {step.number} overall is of {x.title} in base, of {y.title} in head"
+            return Told("steps", (step.number, 0, 1), [line], left.name, step.number)
     return None

@@ -19,7 +19,7 @@ from golden.compare.outcome import (
     NotComparable,
     Tolerated,
 )
-from golden.compare.reads import ReadCount
+from golden.compare.reads import COUNTS
 
 MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"
@@ -154,7 +154,7 @@ def _different(found: Different) -> list[str]:
         lines.append(env_line(found.envs))
     lines += following(found, without=events[:1])
     for divergence in found.rest:
-        if isinstance(divergence, ReadCount):
+        if divergence.kind_title == COUNTS:
             head, *details = describe(divergence)
             lines += [head, *(f"  {line}" for line in details)]
     if events:
@@ -173,7 +173,7 @@ def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[s
     left_out: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for divergence in found.rest:
-        if isinstance(divergence, ReadCount) or divergence in without:
+        if divergence.kind_title == COUNTS or divergence in without:
             continue
         # Two optimizers of one model may end with the same difference: said once.
         head = describe(divergence)[0]

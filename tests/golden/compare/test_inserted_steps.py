@@ -10,11 +10,11 @@ import pytest
 
 from golden.compare import Different, compare
 from golden.compare.events import EventChange
-from golden.compare.fields import FieldChange
 from golden.compare.sides import StepCount
 from golden.compare.steps import StepDivergence
 from golden.report.text import describe
 from golden.trace.events import Event
+from golden.trace.kinds import RANDOM_STATE
 from golden.trace.trace import load_trace
 from tests.golden.project import Project
 
@@ -34,7 +34,7 @@ def test_the_headline_is_one_step_more(project: Project, reference: Callable[[],
     assert isinstance(first, StepCount)
     assert (first.stream.env, first.left, first.right, first.number, first.between) == (1, 6, 7, 8, True)
     # The draws before each step are those of the step that it belongs to.
-    assert not any(isinstance(d, FieldChange) for d in found.rest)
+    assert RANDOM_STATE not in {d.kind_title for d in found.rest}
     assert {d.stream.env for d in found.rest if isinstance(d, StepDivergence)} == {1}
     assert [(e.env, e.first_step) for e in found.envs if not e.identical] == [(1, 3)]
     out = project.golden("diff", left, right).out

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from golden.compare import Different, Identical, NotComparable
-from golden.compare.divergence import Rows
 from golden.compare.events import EventChange
-from golden.compare.fields import FieldChange
 from golden.compare.scope import compare_within
+from golden.trace.kinds import RANDOM_STATE
 from golden.trace.same import Part, Same
 from golden.trace.trace import Site, Trace, load_trace
 from tests.golden.traces import write_trace
@@ -125,7 +124,7 @@ def test_an_env_more_or_less(tmp_path: Path) -> None:
     counted = load_trace(write_trace(tmp_path / "counted", events=moved))
     found = compare_within(left, counted, scope(("counts",), env="each"))
     assert isinstance(found, Different)
-    assert found.first == Rows("counts of step of env 0", "3", "2")
+    assert found.first.say() == ["counts of step of env 0: 3 -> 2"]
 
 
 def test_each_env_without_any(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
     assert isinstance(compare_within(left, same, rng), Identical)
     found = compare_within(left, other, rng)
     assert isinstance(found, Different)
-    assert isinstance(found.first, FieldChange)
+    assert found.first.kind_title == RANDOM_STATE
 
 
 @pytest.mark.parametrize("part", ["rng", "reads", "values"])
