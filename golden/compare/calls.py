@@ -2,56 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from golden.compare.divergence import Divergence, number_of
+from golden.compare.divergence import Told, number_of
 from golden.compare.sides import Found, Sides
 from golden.trace.trace import Call
 
 NONE = "none"
+# The last part of the order of calls that received something else.
+RECEIVED = 3.5
+Change = Literal["sequence", "gives", "gets"]
 
 
-@dataclass(frozen=True, slots=True)
-class CallChange(Divergence):
-    """The first call of other processes in which two sides differ: another one, or other values.
+def call_change(
+    process: str, change: Change, number: int | None, index: int, left: str, right: str, point: int
+) -> Told:
+    """Tell of call ``index`` before the step ``number``, None for after the last one.
 
-    It is call ``index`` before the step ``number``, None for after the last one. ``point`` counts the
-    backward passes of that step before it.
+    ``point`` counts the backward passes of that step before it.
     """
-
-    title = "calls of other ranks"
-
-    process: str
-    change: Literal["sequence", "gives", "gets"]
-    number: int | None
-    index: int
-    left: str
-    right: str
-    point: int
-
-    def order(self) -> tuple[float, float, float]:
-        number = number_of(self.number)
-        match self.change:
-            case "sequence":
-                # Before the gradients that a reduction which is missing leaves as they are.
-                return (number, max(0, self.point - 1), 2.5)
-            case "gives":
-                # What is sent before a backward pass comes before the loss of who receives it.
-                return (number, self.point, 1.5)
-            case "gets":
-                return (number, self.point, 3.5)
-
-    def say(self) -> list[str]:
-        rank = self.process.replace("-", " ")
-        when = f"before step {self.number} overall" if self.number is not None else "after the last step"
-        what = {
-            "sequence": f" -> {self.right}",
-            "gives": " is given other values",
-            "gets": " gets other values",
-        }
-        return [f"{rank}, call {self.index} of other ranks {when}: {self.left}{what[self.change]}"]
+    step = number_of(number)
+    order, what = {
+        # Before the gradients that a reduction which is missing leaves as they are.
+        "sequence": ((step, max(0, point - 1), 2.5), f" -> {right}"),
+        # What is sent before a backward pass comes before the loss of who receives it.
+        "gives": ((step, point, 1.5), " is given other values"),
+        "gets": ((step, point, RECEIVED), " gets other values"),
+    }[change]
+    when = f"before step {number} overall" if number is not None else "after the last step"
+    line = f"{process.replace('-', ' ')}, call {index} of other ranks {when}: {left}{what}"
+    return Told("calls of other ranks", order, [line], process, number)
 
 
 def compare_calls(sides: Sides) -> Found:
@@ -64,11 +45,11 @@ def compare_calls(sides: Sides) -> Found:
                 points = [call.point for call in (x, y) if call is not None]
                 # What is given was made by then on both sides; what is received may be used from then on.
                 point = min(points) if change == "gets" else max(points)
-                return Found([CallChange(sides.left.name, change, number, index, before, now, point)])
+                return Found([call_change(sides.left.name, change, number, index, before, now, point)])
     return Found()
 
 
-def _compare(x: Call | None, y: Call | None) -> tuple[Literal["sequence", "gives", "gets"], str, str] | None:
+def _compare(x: Call | None, y: Call | None) -> tuple[Change, str, str] | None:
     if x is None or y is None or x.text != y.text:
         return "sequence", x.text if x else NONE, y.text if y else NONE
     if x.gives != y.gives:

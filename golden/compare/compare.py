@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from esper_harness.report.plain import listed, many
-from golden.compare.calls import CallChange, compare_calls
-from golden.compare.divergence import Divergence, Told, number_of
+from golden.compare.calls import RECEIVED, compare_calls
+from golden.compare.divergence import Divergence, Told
 from golden.compare.events import EventChange, compare_events
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
@@ -147,11 +147,7 @@ def different(
     tolerated: tuple[Tolerated, ...] = (),
 ) -> Different:
     """Put what was found in the order of the run; events of unknown place come after steps."""
-    received = {
-        d.process: (number_of(d.number), d.point)
-        for d in divergences
-        if isinstance(d, CallChange) and d.change == "gets"
-    }
+    received = dict(d.origin() for d in divergences if d.order()[2] == RECEIVED)
 
     def place(found: Divergence) -> tuple[float, bool, float, float]:
         number, point, rank = found.order()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import zip_longest
 
-from golden.compare.calls import NONE, CallChange
+from golden.compare.calls import NONE, call_change
 from golden.compare.compare import compare_process, different
-from golden.compare.divergence import Divergence
+from golden.compare.divergence import Divergence, Told
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
 from golden.compare.sides import sides
 from golden.compare.steps import compare_steps
@@ -50,7 +50,7 @@ def _only_parameters(step: Step) -> Step:
     )
 
 
-def other_sequence(first: Process, other: Process) -> CallChange | None:
+def other_sequence(first: Process, other: Process) -> Told | None:
     """Find the first call that a process makes otherwise than another one, of those that all must make.
 
     Sends and receives, and calls among some ranks only, are each rank's own.
@@ -60,7 +60,7 @@ def other_sequence(first: Process, other: Process) -> CallChange | None:
         if (x and _asked(x[1].text)) != (y and _asked(y[1].text)):
             number = min((n for n, _ in filter(None, (x, y)) if n is not None), default=None)
             texts = [called[1].text if called else NONE for called in (x, y)]
-            return CallChange(other.name, "sequence", number, index, texts[0], texts[1], 0)
+            return call_change(other.name, "sequence", number, index, texts[0], texts[1], 0)
     return None
 
 
