@@ -25,20 +25,6 @@ _TENSOR_MAKERS = {
 _PARAMETER_MAKERS = {"torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state"}
 _MAPPINGS = {"collections.OrderedDict", "builtins.dict", "collections.defaultdict"}
 _SEQUENCES = {"builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "collections.deque"}
-_STORAGES = {
-    "Double": "float64",
-    "Float": "float32",
-    "Half": "float16",
-    "BFloat16": "bfloat16",
-    "Long": "int64",
-    "Int": "int32",
-    "Short": "int16",
-    "Char": "int8",
-    "Byte": "uint8",
-    "Bool": "bool",
-    "ComplexDouble": "complex128",
-    "ComplexFloat": "complex64",
-}
 _DEEPEST = 60
 
 
@@ -234,8 +220,8 @@ def _tensor(args: list[Any]) -> str:
     if not raw:
         return f"{str(dtype)[6:]}{list(size)} empty"
     flat = torch.frombuffer(raw, dtype=torch.uint8)
-    usable = flat[: flat.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
     try:
+        usable = flat[: flat.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
         # Not resolved of anything lazy, and of the bytes in logical order: equal to another layout of them.
         values = torch.as_strided(usable, tuple(size), tuple(stride), offset).contiguous()
     except RuntimeError as error:
@@ -258,6 +244,7 @@ def _dtype(name: str, args: list[Any]) -> torch.dtype:
         known = getattr(argument, "name", "") if isinstance(argument, type) else ""
         if known.startswith("torch.") and isinstance(getattr(torch, known[6:], None), torch.dtype):
             return getattr(torch, known[6:])  # type: ignore[no-any-return]
-    known = _STORAGES.get(name.rpartition(".")[2].removesuffix("Storage"), "uint8")
-    found: torch.dtype = getattr(torch, known)
+    kind = name.rpartition(".")[2]
+    storage = getattr(torch, kind, None) if kind.endswith("Storage") else None
+    found: torch.dtype = getattr(storage, "_dtype", torch.uint8)
     return found
