@@ -117,7 +117,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             if target in (layout.source, layout.rest):
                 raise loaded.error(f"{move.to} is the source itself", move.to, index)
         site = site_of(source, layout, overlay)
-        seams, kept = _seams_of(loaded, site)
+        seams, kept = _seams_of(loaded, site, analysis)
         key = "move"
         own = {helper.name for helper in analysis.helpers if helper.outer.qualname == plan.function}
         moved, exported = tuple[HelperReport, ...](), frozenset[str]()
@@ -261,11 +261,11 @@ def _expanded(move: Move, helpers: Sequence[Helper]) -> list[str]:
     return [name for given in move.names for name in (every if given == "*" else [given])]
 
 
-def _seams_of(loaded: Loaded, site: Site) -> tuple[list[Seam], frozenset[str]]:
+def _seams_of(loaded: Loaded, site: Site, analysis: Analysis) -> tuple[list[Seam], frozenset[str]]:
     """Find seams in the plan's tests, and the names of these and those to be kept."""
     asked, layout = loaded.plan.seams, site.layout
     for folder in asked.tests:
         if not (layout.root / folder).exists():
             raise loaded.error(f"no such folder: {folder}", folder)
-    seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], site)
+    seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], site, analysis)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])

@@ -67,7 +67,7 @@ def extract_source(
     if to is not None:
         if to.resolve() == path:
             raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
-        seams = rebound_in([layout.root], site)
+        seams = rebound_in([layout.root], site, analysis)
     request = Request(
         site=site,
         wanted=wanted,
@@ -100,14 +100,16 @@ def extract_source(
     )
 
 
-def rebound_in(folders: list[Path], site: Site) -> list[Seam]:
+def rebound_in(folders: list[Path], site: Site, analysis: Analysis) -> list[Seam]:
     """Find places in some folders where names of what is left of the source are replaced.
 
-    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one.
+    A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one. Nor
+    is a name that the source does not have: ``"train.txt"``, handed over, names a file.
     """
     layout = site.layout
     found = find_seams(folders, module_name(layout.rest, layout.root), layout.root, site.overlay.files)
-    return [seam for seam in found if seam.rebinds]
+    known = {*analysis.tree.names, ANY_NAME}
+    return [seam for seam in found if seam.rebinds and seam.name in known]
 
 
 def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:

@@ -103,6 +103,7 @@ def test_a_seam_that_a_test_patches_keeps_working(project: Path, extract: Comman
         "with mock.patch('pkg.vectorized.encode', lambda values: 'patched'):\n"
         "    assert 'patched' in train(Task())\n"
         "print('passed')\n"
+        "open('pkg.vectorized.csv', 'w').close()\n"
     )
     (tests / "test_seam.py").write_text(test)
     edit_plan(project, 'root = "pkg"', 'root = "pkg"\nseams = { tests = ["tests"] }')
@@ -110,6 +111,7 @@ def test_a_seam_that_a_test_patches_keeps_working(project: Path, extract: Comman
     ran = extract("--plan", project / "plan.toml", "--write")
     assert ran.code == 0, ran.err + ran.out
     assert "seam encode" in ran.out
+    assert "seam csv" not in ran.out
     assert execute(project, "-c", test) == "passed\n"
 
 
