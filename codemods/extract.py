@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from codemods.output import explain_code, put, run_command
+from codemods.output import put, run_command
 from codemods.program.repository import project_root, read_tools, unreadable_files
 from codemods.program.source import read_source, room_for_nesting
 from esper_harness.commands import leave
 
 if TYPE_CHECKING:
     from codemods.plans.report import Report
-
-
-class Exit(enum.IntEnum):
-    """Exit statuses."""
-
-    DONE = 0
-    FOUND = 1
-    UNUSABLE = 2
 
 
 @click.command(name="extract", context_settings={"help_option_names": ["-h", "--help"]})
@@ -77,11 +68,14 @@ def command(explain: str | None, **given: Any) -> int:
     Exit status: 0 done or clean, 1 a helper was refused or --check found a change, 2 unusable input.
     """
     if explain is not None:
-        explain_code(explain)
-        return Exit.DONE
+        from codemods.rewrites import refusals
+
+        click.echo(refusals.explain(explain), nl=False)
+        return 0
     _must_fit(given)
     file, plan, output, quiet = given["file"], given["plan"], given["output"], given["quiet"]
-    root = _project(file, plan, given["root"])
+    told = given["root"] if plan is not None else None
+    root = told.resolve() if told is not None else project_root(plan or file)
     read_tools(root / "pyproject.toml")
     with room_for_nesting():
         report = _carried_out(given)
@@ -103,12 +97,12 @@ def command(explain: str | None, **given: Any) -> int:
         if plan is not None and given["write"]:
             what = "nothing was written, since a plan is carried out as a whole; leave out what is refused"
             click.echo(f"codemods extract: {what}, or follow its way out", err=True)
-        return Exit.FOUND
+        return 1
     if given["check"] and changed:
         if not quiet:
             click.echo(f"codemods extract: would change {changed}", err=True)
-        return Exit.FOUND
-    return Exit.DONE
+        return 1
+    return 0
 
 
 def _must_fit(given: dict[str, Any]) -> None:
@@ -123,13 +117,6 @@ def _must_fit(given: dict[str, Any]) -> None:
             "--function, --helper, --to, --wrapper, --cell and --accept are what a plan says; "
             "leave them out with --plan"
         )
-
-
-def _project(file: Path | None, plan: Path | None, root: Path | None) -> Path:
-    """Find the folder of the project."""
-    if root is not None and plan is not None:
-        return root.resolve()
-    return project_root(plan or file or Path())
 
 
 def _carried_out(given: dict[str, Any]) -> Report:

@@ -7,16 +7,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from codemods.program.source import Unusable, no_collection
-
-if TYPE_CHECKING:
-    from codemods.rewrites.refusals import Rule
 
 
 class OutputError(click.ClickException):
@@ -46,24 +42,6 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
 def printable(text: str) -> str:
     """A text of a program as a terminal may show it: what is not printable stands there as its escape."""
     return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
-
-
-def known_rules() -> Mapping[str, Rule]:
-    """Every refusal code with what it means."""
-    from codemods.rewrites.refusals import all_rules
-
-    return all_rules()
-
-
-def explain_code(code: str) -> None:
-    """Print what a refusal code means."""
-    known = known_rules()
-    from codemods.rewrites.refusals import explain
-
-    text = explain(code)
-    if text is None:
-        raise click.UsageError(f"unknown code {code}; known are {', '.join(sorted(known))}")
-    click.echo(text, nl=False)
 
 
 def put(text: str, output: Path | None) -> None:

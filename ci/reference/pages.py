@@ -13,8 +13,7 @@ from ci.reference.commands import commands, described
 from ci.reference.tables import keys, summary, table
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
-from codemods.output import known_rules
-from codemods.plans import Accept, Loop, Move, Plan, Seams
+from codemods.plans import Accept, Loop, Move, Plan, Seams, all_rules
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Variant
 from golden.trace.same import Same
 from golden.trace.tolerance import Tolerance
@@ -101,7 +100,7 @@ def codes() -> str:
         parts.append(f"### `{code.code}`\n\n{code.title}. {code.why}\n\nInstead: {code.ways_out}{off}\n")
         parts += [_example("Flagged", code.flagged), _example("Not flagged", code.fine)]
     parts.append("## Refusals to lift\n")
-    for name, rule in sorted(known_rules().items()):
+    for name, rule in sorted(all_rules().items()):
         kind = "An assumption: " if rule.assumption else ""
         parts.append(f"### `{name}`\n\n{kind}{rule.summary}\n\nWay out: {rule.help}\n")
         for refused, lifted in rule.pairs:

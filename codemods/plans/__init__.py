@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from codemods.plans.single import RequestError as RequestError
     from codemods.plans.write import WriteError as WriteError
     from codemods.plans.write import write_all as write_all
+    from codemods.rewrites.refusals import all_rules as all_rules
     from codemods.rewrites.text.append import TargetError as TargetError
 
 __getattr__ = public(
@@ -32,7 +33,7 @@ __getattr__ = public(
     model="Accept Loop Move Plan PlanError Seams load_plan",
     report="HelperReport",
     run="run_plan",
-    single="RequestError",
+    single="RequestError all_rules",
     targets="TargetError",
     write="WriteError write_all",
 )

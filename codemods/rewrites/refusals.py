@@ -153,11 +153,15 @@ def refused_by(
     return {thing: refusal for thing, refusal in checked if refusal is not None}
 
 
-def explain(code: str) -> str | None:
-    """The text of ``--explain CODE``, or None for an unknown code."""
+def explain(code: str) -> str:
+    """The text of ``--explain CODE``.
+
+    Raises:
+        Unusable: if there is no such code.
+    """
     found = all_rules().get(code)
     if found is None:
-        return None
+        raise Unusable(f"unknown code {code}; known are {', '.join(sorted(all_rules()))}")
     parts = [f"{found.code}\n\n{found.summary}\n\nWay out: {found.help}"]
     for refused, lifted in found.pairs:
         parts.append("Refused:\n\n" + indent(refused.rstrip("\n"), "    "))
