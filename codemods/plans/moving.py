@@ -118,7 +118,7 @@ class Mover:
         moved = (Moved(name, self.new_name(name), modules[name]) for name in names)
         elsewhere = Elsewhere(self.site, moved, {self.layout.source, self.layout.rest, *self.files})
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
-        if self.site.star_imported:
+        if self.site.surroundings.star_imported:
             still = names
         asked = elsewhere.asked() | still | elsewhere.replaced
         self.local |= {name: name for name in asked}

@@ -22,8 +22,8 @@ from codemods.values.stated import Stated
 class Request:
     """Which helpers to lift; to which files (none: next to the outer function), under which names.
 
-    If the source is ``star_imported``, it gets no new public names. Of helpers in ``wrapper`` a closure is to
-    stay, and what those in ``cell`` rebind is to be kept in an object.
+    With ``private``, the source gets no new public names. Of helpers in ``wrapper`` a closure is to stay, and
+    what those in ``cell`` rebind is to be kept in an object.
     """
 
     site: Site
@@ -32,7 +32,7 @@ class Request:
     renames: Mapping[Helper, str] = field(default_factory=dict)
     docstrings: Mapping[Path, str] = field(default_factory=dict)
     seams: frozenset[str]
-    star_imported: bool
+    private: bool
     wrapper: frozenset[Helper] = frozenset()
     cell: frozenset[Helper] = frozenset()
     accepted: Accepted = field(default_factory=Accepted)

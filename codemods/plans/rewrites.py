@@ -59,7 +59,7 @@ def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
         analysis,
         [cell.root for cell in found],
         ["dataclasses.dataclass", *later, *(["typing.Any"] if unstated else [])],
-        lambda name: site.star_imported or site.surroundings.taken(name),
+        lambda name: site.surroundings.star_imported or site.surroundings.taken(name),
     )
     made = _read(keep_in_objects(analysis, found, imported))
     prove_objects(analysis.tree, made.tree, claims, imported)

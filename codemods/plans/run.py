@@ -15,7 +15,6 @@ from codemods.plans.single import (
     accepted_of,
     helpers_of,
     listed,
-    lists_exports,
     put_files,
     read_at_calls,
     rebound_in,
@@ -170,7 +169,7 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
     target = layout.root / plan.root / loop.to
     if target in (layout.source, layout.rest) or target in overlay.made.keys() - overlay.followers:
         raise TargetError(f"{loop.to} is the source or the target of a move")
-    if request.star_imported and not loop.class_.startswith("_"):
+    if request.private and not loop.class_.startswith("_"):
         raise TargetError(f"{loop.class_} would spread by a star import of the source; begin it with _")
     assert plan.function is not None
     if layout.rest in overlay.made:
@@ -248,7 +247,7 @@ def _request(
         renames=renames,
         docstrings={target: move.docstring for move, target in moves if move.docstring is not None},
         seams=seams,
-        star_imported=not lists_exports(analysis) and site.star_imported,
+        private=site.surroundings.star_imported,
         wrapper=frozenset(chosen["wrapper"]),
         cell=frozenset(chosen["cell"]),
         accepted=accepted,

@@ -73,7 +73,7 @@ def extract_source(
         wanted=wanted,
         targets={} if to is None else dict.fromkeys(wanted, to.resolve()),
         seams=read_at_calls(seams, site) if to is not None else frozenset(),
-        star_imported=not lists_exports(analysis),
+        private=True,
         wrapper=frozenset(named(closures)),
         cell=frozenset(named(cell)),
         accepted=accepted,
@@ -116,11 +116,6 @@ def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
     """Find names that may mean something else at each call; all, if the module may be loaded again."""
     names = frozenset(seam.name for seam in seams)
     return names | {ANY_NAME} if site.surroundings.reloaded else names
-
-
-def lists_exports(analysis: Analysis) -> bool:
-    """Tell whether a module says itself what a star import gets."""
-    return (analysis.tree.module, "__all__") in analysis.tree.binders
 
 
 def helpers_of(analysis: Analysis, function: str | None, fail: Callable[[str], Unusable]) -> list[Helper]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,12 +12,10 @@ from typing import TYPE_CHECKING
 from codemods.plans.report import FileChange
 from codemods.program.imports import Manner, manner_of
 from codemods.program.modules import Find, found_below
-from codemods.program.origins import absolute
 from codemods.program.repository import (
     dotted_name,
     folder_package,
     import_base,
-    module_name,
     package_of,
     python_files,
 )
@@ -182,43 +178,6 @@ class Site:
         planned = list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
         manner = self.layout.manner(source, self.layout.rest)
         return ImportSection(self.layout.folders, future, manner=manner, made=made, planned=planned)
-
-    @property
-    def star_imported(self) -> bool:
-        """Tell whether a star import of a file, or of a program in its texts, may bring all names
-        elsewhere.
-        """
-        return self.surroundings.once("star", self._star_imported)
-
-    def _star_imported(self) -> bool:
-        tree = self.surroundings.source.tree
-        if any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree)):
-            return False
-        rest = self.layout.rest
-        names = {rest.stem, self.home.rpartition(".")[2]} - {"__init__"}
-        dots = rb"|\.+" if rest.stem == "__init__" else b""
-        last = b"|".join(re.escape(name.encode()) for name in sorted(names))
-        star = re.compile(rb"\bfrom[\s\\]+(?:[\w.]*\b(?:%b)%b)[\s\\]+import[\s\\]*\*" % (last, dots))
-        found = (path for path, data in self.overlay.files(self.layout.root) if star.search(data))
-        return any(self._brings_all(path, star) for path in found)
-
-    def _brings_all(self, path: Path, star: re.Pattern[bytes]) -> bool:
-        """Tell whether a star import of a file is of the source; one in its texts may be."""
-        rest = self.layout.rest
-        try:
-            tree = self.overlay.source(path, self.layout.shown(path)).tree
-        except SourceError:
-            return True
-        known, package = module_name(rest, self.layout.root), folder_package(path)
-        for node in ast.walk(tree):
-            match node:
-                case ast.ImportFrom(names=[ast.alias(name="*")]):
-                    beside = path.parent == rest.parent and node.module == rest.stem
-                    if beside or known.within(absolute(node, package)) == "":
-                        return True
-                case ast.Constant(value=str() as text) if star.search(text.encode("utf-8", "replace")):
-                    return True
-        return False
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

@@ -175,7 +175,7 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], req
             names = [] if is_special(asked) else [asked]
             definition = next(n for n in chain(names, qualified_names(helper)) if n not in taken)
             taken.add(definition)
-            wanted = definition if definition.startswith("_") or not request.star_imported else None
+            wanted = definition if definition.startswith("_") or not request.private else None
             calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
             for caller in decision.lifted:
                 if any(callee is helper for callee, _ in decision.lifting.calls_in[caller]):

@@ -31,7 +31,7 @@ def tidied(
     # A file that compiles does so without imports. What those for type checkers stood under is unneeded
     # once they are gone.
     for _ in range(_ROUNDS):
-        left = Left(before, now, site.surroundings, seams, exported, lambda: site.star_imported)
+        left = Left(before, now, site.surroundings, seams, exported)
         found = left.unneeded(partial(site.loading.rehearsed, site.home, layout.rest))
         kept = found.kept
         try:

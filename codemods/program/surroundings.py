@@ -86,6 +86,7 @@ _OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 _KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
 # By these, or by its own name, a file gets at its own namespace or text.
 _ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
+_STARS = re.compile(r"\bfrom\s+[\w.]*\b(\w+)\s+import\s*\*")
 _RUNS = re.compile(rb"(?:\bbuiltins\.|(?<![\w.]))(?:compile|exec)\s*\(")
 
 
@@ -234,6 +235,14 @@ class Surroundings:
         )
 
     @cached_property
+    def star_imported(self) -> bool:
+        """Tell whether a star import of another file, or of a program in its texts, may bring all names
+        there.
+        """
+        listed = any(isinstance(n, ast.Name) and n.id == "__all__" for n in ast.walk(self.source.tree))
+        return not listed and any("*" in seen.asked for seen in self._seen)
+
+    @cached_property
     def is_given(self) -> bool:
         """Tell whether some file hands the module itself to others."""
         return any(seen.escapes for seen in self._seen)
@@ -355,9 +364,13 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
             case ast.Attribute():
                 _attribute(node, scope, seen, own=own)
             case ast.ImportFrom():
-                if seen.is_module(absolute(node, looking.package)):
+                # One that is run by its path finds what stands beside it without their package.
+                beside = f"{looking.package}.{node.module}"
+                if seen.is_module(absolute(node, looking.package)) or seen.is_module(beside):
                     seen.asked.update(alias.name for alias in node.names)
             case ast.Constant(value=str() as text) if not own:
+                if module.name.rpartition(".")[2] in _STARS.findall(text):
+                    seen.asked.add("*")
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
                 if within == "__dict__":

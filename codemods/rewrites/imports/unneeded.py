@@ -75,7 +75,6 @@ class Left:
     around: Surroundings
     seams: Collection[str]
     exported: Collection[str]
-    star_imported: Callable[[], bool]
 
     @property
     def now(self) -> Source:
@@ -148,7 +147,7 @@ class Left:
         }
         if reason := next((reason for reason, holds in reasons.items() if holds), None):
             return reason
-        if not name.startswith("_") and self.star_imported():
+        if not name.startswith("_") and self.around.star_imported:
             return "another file imports everything from this one"
         reader = self.around.reads(name)
         return None if reader is None else f"{reader} may read it from here"
