@@ -127,9 +127,9 @@ def test_a_longest_loop_that_is_refused_is_told_with_a_way_out(
 def test_all_that_a_loop_needs_accepted_is_told_at_once(
     make_tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    starred = UNBOUND.replace("import sys\n", "import sys\nfrom helpers import *\n", 1)
+    starred = UNBOUND.replace("import sys\n", "import sys\nfrom extras import *\n", 1)
     root = _script(make_tree, starred.replace("step(grad(epoch))", "step(min(grad(epoch), top))", 1))
-    (root / "helpers.py").write_text("top = 3.0\n")
+    (root / "extras.py").write_text("top = 3.0\n")
     assert main([str(root / "train.py"), "--exit-zero"]) == 0
     said = capsys.readouterr().out
     accepting = said.partition("a plan makes a class of it with ")[2].partition("\n")[0].split()
