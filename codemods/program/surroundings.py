@@ -306,11 +306,11 @@ class Surroundings:
         return next((at for at, module in late if name is None or self._may_bring(module, name)), None)
 
     def _may_bring(self, module: str, name: str) -> bool:
-        """Tell whether a module may have a name: one of the project, if a file of the project has the
-        word.
+        """Tell whether a star import of a module may bring a name: of one of the project, if a file of the
+        project has the word; of another, if the name is public.
         """
         own = any(path.is_file() for path in module_files(module, self._bases))
-        return not own or any(says(data, name) for _, data in self.files())
+        return any(says(data, name) for _, data in self.files()) if own else name[:1] != "_"
 
     @cached_property
     def _stars(self) -> list[tuple[int, str]]:

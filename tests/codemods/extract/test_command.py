@@ -100,6 +100,13 @@ def test_a_named_helper_leaves_the_others_alone(tmp_path: Path, extract: Command
     assert {name: helper["status"] for name, helper in ran.helpers.items()} == {"h": "kept", "k": "lifted"}
 
 
+def test_a_star_import_of_another_project_brings_no_private_name(tmp_path: Path, extract: Command) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"from math import *\n\n\n{LIFTABLE}")
+    assert extract(program, "--write").code == 0
+    assert "def _h(x, *, n):" in program.read_text()
+
+
 def test_check_tells_whether_anything_would_change(tmp_path: Path, extract: Command) -> None:
     path = tmp_path / "program.py"
     path.write_text(LIFTABLE)
