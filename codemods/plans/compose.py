@@ -50,22 +50,21 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
     given = analysis
     now = {helper: helper for helper in analysis.helpers}
     rewritten: set[Helper] = set()
-    for find in (cells, wrappers):
+    for rewrite, asked in ((cells, request.cell), (wrappers, request.wrapper)):
         was = {new: old for old, new in now.items()}
-        line = line_before(given.source, analysis.source)
-        found = find(analysis, request)
-        if found.unfit:
-            return {was[helper]: refusal.with_lines(line) for helper, refusal in found.unfit.items()}
-        if found.rewrite is None:
-            continue
+        chosen = [helper for helper in request.wanted if was[helper] in asked]
         try:
-            made, became = found.rewrite()
+            made = rewrite(analysis, request, chosen)
         except (NotProven, TextNotPreserved) as failure:
-            refusals = refusals_for(analysis, found.helpers, failure)
-            return {was[helper]: refusal.with_lines(line) for helper, refusal in refusals.items()}
-        rewritten.update(was[helper] for helper in found.helpers)
-        now = {old: became[new] for old, new in now.items()}
-        analysis, request = made, request.translated(became)
+            made = refusals_for(analysis, chosen, failure)
+        if isinstance(made, dict):
+            if made:
+                line = line_before(given.source, analysis.source)
+                return {was[helper]: refusal.with_lines(line) for helper, refusal in made.items()}
+            continue
+        rewritten.update(was[helper] for helper in chosen)
+        now = {old: made[1][new] for old, new in now.items()}
+        analysis, request = made[0], request.translated(made[1])
     outcome = compose(analysis, request)
     line = line_before(given.source, analysis.source)
     was = {new: old for old, new in now.items()}

@@ -4,8 +4,7 @@ where they are values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from codemods.equal.code import reread
@@ -24,30 +23,23 @@ from codemods.rewrites.rules.wrapper import RESIDUAL_CHECKS
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.wrapper.transform import split_helpers
 
-Rewritten = tuple[Analysis, dict[Helper, Helper]]
+Rewritten = tuple[Analysis, Mapping[Helper, Helper]]
 """A rewritten file, and for each helper of the file as it was what it has become."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Helpers for which a file is to be rewritten, and how; why some others can't be among them (then they
-    are found once more).
+def cells(
+    analysis: Analysis, request: Request, chosen: Sequence[Helper]
+) -> Rewritten | dict[Helper, Refusal]:
+    """Keep what the chosen helpers share in objects; or tell why some can't be among them.
+
+    Raises:
+        NotProven, TextNotPreserved: if it can't be done.
     """
-
-    helpers: Sequence[Helper] = ()
-    rewrite: Callable[[], Rewritten] | None = None
-    unfit: Mapping[Helper, Refusal] = field(default_factory=dict)
-
-
-def cells(analysis: Analysis, request: Request) -> Found:
-    """Keep what helpers share in an object; for one that can't be lifted then, none is made."""
     # What functions capture changes all over the outer function.
-    chosen = request.cell.intersection(request.wanted)
     if seen := refused_by(chosen, partial(nothing_looks, analysis), request.accepted):
-        return Found(unfit=seen)
+        return seen
     found, unfit = find_cells(analysis, chosen, request.accepted)
-    helpers = [helper for cell in found for helper in cell.helpers]
-    return Found(helpers, partial(_kept, analysis, request.site, found) if found else None, unfit)
+    return _kept(analysis, request.site, found) if found and not unfit else unfit
 
 
 def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
@@ -66,12 +58,12 @@ def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
     return made, dict(zip(analysis.helpers, made.helpers, strict=True))
 
 
-def wrappers(analysis: Analysis, request: Request) -> Found:
-    """Split the chosen helpers; one that can't be lifted then is not split."""
-    chosen = request.wrapper.intersection(request.wanted)
-    split = [helper for helper in request.wanted if helper in chosen]
-    unfit = refused_by(split, lambda helper: _refusals(analysis, helper, chosen), request.accepted)
-    return Found(split, partial(_split, analysis, split) if split else None, unfit)
+def wrappers(
+    analysis: Analysis, request: Request, chosen: Sequence[Helper]
+) -> Rewritten | dict[Helper, Refusal]:
+    """Split the chosen helpers; or tell why some can't be; raises as `cells`."""
+    unfit = refused_by(chosen, lambda helper: _refusals(analysis, helper, chosen), request.accepted)
+    return _split(analysis, chosen) if chosen and not unfit else unfit
 
 
 def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
