@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.program import nodes
-from codemods.program.flow import Live
+from codemods.program.flow import Flow, Live
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Binder, Scope, Use
 from codemods.program.source import blocks_of
@@ -156,31 +156,24 @@ class Parts:
                     found[name] = min(use.position for use in uses)
         return {name: found[name][0] for name in sorted(found, key=lambda name: (found[name], name))}
 
+    # What is bound, and may be read later, where the loop starts and ends. Asking raises NotUnderstood if
+    # the function holds a statement whose flow is not known.
+
     @cached_property
-    def flow(self) -> LoopFlow:
-        """Find the variables bound and read where the loop starts and ends.
+    def _flow(self) -> Flow:
+        return self.analysis.flow(self.scope)
 
-        Raises:
-            NotUnderstood: if the function holds a statement whose flow is not known.
-        """
-        return LoopFlow(self)
-
-
-class LoopFlow:
-    """Which variables are bound, and which may be read later, at the loop's start and at its end."""
-
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
-        self._flow = parts.analysis.flow(parts.scope)
-        self._lives = Live(self._flow.graph, parts.scope.private)
+    @cached_property
+    def _lives(self) -> Live:
+        return Live(self._flow.graph, self.scope.private)
 
     def bound_before(self, name: str) -> bool:
         """Tell whether the variable is surely bound where the loop begins."""
-        return name in self._flow.graph.names and self._flow.bound_at(self.parts.loop, name)
+        return name in self._flow.graph.names and self._flow.bound_at(self.loop, name)
 
     def bound_after(self, name: str) -> bool:
         """Tell whether the variable is surely bound where the tail, of which there is some, begins."""
-        return self._flow.bound_at(self.parts.tail[0], name)
+        return self._flow.bound_at(self.tail[0], name)
 
     def unbinds(self, name: str) -> bool:
         """Tell whether a statement of the function unbinds the variable."""
@@ -189,13 +182,12 @@ class LoopFlow:
     def read_in_loop(self, name: str) -> bool:
         """Tell whether the value that a variable has before the loop may be read, in the loop or after it."""
         anyhow = self._anyhow(name, "loop") or self._anyhow(name, "tail")
-        return anyhow or self._lives.live(name, self.parts.loop)
+        return anyhow or self._lives.live(name, self.loop)
 
     def read_in_tail(self, name: str) -> bool:
         """Tell whether the value that a variable has after the loop may be read."""
-        return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.parts.tail[:1])
+        return self._anyhow(name, "tail") or any(self._lives.live(name, s) for s in self.tail[:1])
 
     def _anyhow(self, name: str, region: Region) -> bool:
         """Tell whether functions inside a part, which run at any time, read or bind a variable."""
-        captured = self.parts.captured(name, region) is not None
-        return captured or self.parts.shared_write(name, region) is not None
+        return self.captured(name, region) is not None or self.shared_write(name, region) is not None

@@ -17,7 +17,7 @@ from codemods.program import nodes
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper, is_generator
 from codemods.program.lifting import Lifting
-from codemods.program.loops import LoopFlow, Parts
+from codemods.program.loops import Parts
 from codemods.program.scopes import private_names
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
 from codemods.rewrites.rules import assumptions, moving
@@ -83,7 +83,7 @@ def decide_loop(
     refusal = first(found, accepted, parts.node.name)
     if refusal is not None:
         return refusal
-    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.flow.read_in_tail(n))
+    returned = tuple(n for n in parts.names if parts.binders(n, "loop") and parts.read_in_tail(n))
     returns = any(isinstance(node, ast.Return) for node in nodes.own_nodes([parts.loop]))
     fetched: tuple[str, ...] = ()
     if in_package and _is_only_imported(parts):
@@ -116,8 +116,7 @@ def _is_only_imported(parts: Parts) -> bool:
 
 def _variables(parts: Parts) -> tuple[str, ...]:
     """Variables that the method is handed."""
-    flow = parts.flow
-    return tuple(name for name in parts.names if flow.bound_before(name) and flow.read_in_loop(name))
+    return tuple(name for name in parts.names if parts.bound_before(name) and parts.read_in_loop(name))
 
 
 def _travelling(
@@ -206,7 +205,7 @@ def _bindings(parts: Parts) -> Refusals:
     """Refuse variables that may be unbound when the loop begins, if handed in, or ends, if handed back."""
     for names, line, what in _unbound(parts):
         # One that a statement unbinds is unbound again, whatever it is first.
-        gone = any(map(parts.flow.unbinds, names))
+        gone = any(map(parts.unbinds, names))
         way_out = "bind the variable before the loop, on every path, or end its branches with one that raises"
         what += ", and a statement unbinds it (del, except ... as)" if gone else ""
         yield refuse("maybe-unbound" if gone else "unbound-reads", line, what, way_out)
@@ -221,21 +220,20 @@ def may_be_none(parts: Parts, accepted: Accepted) -> list[str]:
 
 def _unbound(parts: Parts) -> Iterator[tuple[list[str], int, str]]:
     """Variables that may be unbound when they travel."""
-    flow = parts.flow
-    if unbound := [name for name in parts.names if _may_lack(parts, flow, name)]:
+    if unbound := [name for name in parts.names if _may_lack(parts, name)]:
         yield unbound, parts.loop.lineno, f"{', '.join(unbound)} may be unbound where the loop begins"
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
-        if bound and flow.read_in_tail(name) and not flow.bound_after(name):
+        if bound and parts.read_in_tail(name) and not parts.bound_after(name):
             yield [name], bound[0].line, f"{name} may be unbound where the loop ends"
         if bound and not before and (early := parts.uses(name, "setup")):
             yield [name], early[0].node.lineno, f"{name} is read here, before the loop binds it"
 
 
-def _may_lack(parts: Parts, flow: LoopFlow, name: str) -> bool:
+def _may_lack(parts: Parts, name: str) -> bool:
     """Tell whether a variable that the loop is handed may be unbound when it begins."""
     outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
-    return bool(outside) and flow.read_in_loop(name) and not flow.bound_before(name)
+    return bool(outside) and parts.read_in_loop(name) and not parts.bound_before(name)
 
 
 MOST = 15
