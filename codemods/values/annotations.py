@@ -111,10 +111,11 @@ class Annotations:
             if not self.tree.is_builtin(self.tree.module, name):
                 raise _Unknown
             return name
-        for known, prefix in self._prefixes(path):
-            return known + path.removeprefix(prefix)
-        for known in self._by_last.get(name, ()):
-            if self.stated.project.settled(self._paths[known]) == path:
+        for prefix in (path, module, *(top for top in _WHOLE if path.startswith(f"{top}."))):
+            if known := next((known for known, whole in self._paths.items() if whole == prefix), None):
+                return known + path.removeprefix(prefix)
+        for known, whole in self._paths.items():
+            if whole.rpartition(".")[2] == name and self.stated.project.settled(whole) == path:
                 return known
         wanted = Import(module, name)
         taken = (self.tree.module, name) in self.tree.binders or hasattr(builtins, name)
@@ -122,15 +123,6 @@ class Annotations:
             raise _Unknown
         imports.add(wanted)
         return name
-
-    def _prefixes(self, path: str) -> list[tuple[str, str]]:
-        """Names of the source for a path, or for the module that has it."""
-        found = [(known, path) for known, whole in self._paths.items() if whole == path]
-        module = path.rpartition(".")[0]
-        parents = [module] + [top for top in _WHOLE if path.startswith(f"{top}.")]
-        return found + [
-            (known, parent) for parent in parents for known, whole in self._paths.items() if whole == parent
-        ]
 
     @cached_property
     def _paths(self) -> dict[str, str]:
@@ -145,13 +137,6 @@ class Annotations:
                 path = own.path(ast.Name(name, ast.Load()))
                 if path is not None:
                     found[name] = path
-        return found
-
-    @cached_property
-    def _by_last(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for name, path in self._paths.items():
-            found.setdefault(path.rpartition(".")[2], []).append(name)
         return found
 
 
