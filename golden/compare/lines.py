@@ -49,8 +49,8 @@ def read_lines(path: Path) -> list[Line]:
     return [Line(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-# Of a line, by function and text, a name whose value can't repeat.
-Noise = frozenset[tuple[str, str, str]]
+# Of a line, by its text, a name whose value can't repeat.
+Noise = frozenset[tuple[str, str]]
 _Gap = tuple[Sequence[Line], Sequence[Line]]
 
 
@@ -59,7 +59,7 @@ def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
     found = set()
     for x, y in (sides for same, sides in _stretches(left, right) if same):
         for a, b in zip(x, y, strict=True):
-            found |= {(a.function, a.text, name) for name in _changed(a, b)}
+            found |= {(a.text, name) for name in _changed(a, b)}
     return frozenset(found)
 
 
@@ -69,19 +69,25 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> Li
     The first line that sets another value, or the line before it that only one side has and that sets a
     value which the other one uses. What is ``known`` to differ anyway is passed over.
     """
-    gaps: list[_Gap] = []
+    # Stretches that one side runs otherwise, with the names that have other values since then.
+    gaps: list[tuple[_Gap, set[str]]] = []
+    held: tuple[dict[str, str], dict[str, str]] = {}, {}
     for same, (x, y) in _stretches(left, right):
         if not same:
-            gaps.append((x, y))
+            gaps.append(((x, y), _set_otherwise((x, y), held)))
             continue
         for a, b in zip(x, y, strict=True):
-            names = [n for n in _changed(a, b) if (a.function, a.text, n) not in known]
+            names = [n for n in _changed(a, b) if (a.text, n) not in known]
             if names:
-                causes = [gap for gap in gaps if _set_otherwise(gap) & {*names, *_IDENTIFIER.findall(a.text)}]
-                causes = causes or [gap for gap in gaps if _set_otherwise(gap)]
+                used = {*names, *_IDENTIFIER.findall(a.text)}
+                causes = [gap for gap, others in gaps if others & used]
+                causes = causes or [gap for gap, others in gaps if others]
                 return _of_gap(causes[-1]) if causes else _value(a, b, names[0])
-    effective = [gap for gap in gaps if _set_otherwise(gap)]
-    return _of_gap((effective or gaps)[0]) if gaps else None
+            held[0].update(a.values)
+            held[1].update(b.values)
+    every = [gap for gap, _ in gaps]
+    wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every
+    return _of_gap(wanted[0]) if wanted else None
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -91,10 +97,14 @@ def _changed(a: Line, b: Line) -> list[str]:
     return unequal(a.values, b.values)
 
 
-def _set_otherwise(gap: _Gap) -> set[str]:
-    """Return the names that lines of one side set otherwise than those of the other in their place."""
-    x, y = ({name: value for line in side for name, value in line.values.items()} for side in gap)
-    return set(unequal(x, y))
+def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> set[str]:
+    """Add what lines of both sides set to what their names ``held`` before; return those that differ now."""
+    names = set[str]()
+    for side, values in zip(gap, held, strict=True):
+        for line in side:
+            values.update(line.values)
+            names.update(line.values)
+    return names.intersection(unequal(*held))
 
 
 def _of_gap(gap: _Gap) -> LineChange:
@@ -109,7 +119,7 @@ def _value(a: Line, b: Line, name: str) -> LineChange:
 
 
 def _stretches(left: Sequence[Line], right: Sequence[Line]) -> Iterator[tuple[bool, _Gap]]:
-    """Yield stretches in which both sides run the same lines, and those between them."""
-    a, b = ([(line.function, line.text) for line in side] for side in (left, right))
+    """Yield stretches in which both sides run the same lines, of whatever functions, and those between."""
+    a, b = ([line.text for line in side] for side in (left, right))
     for same, (x, i, y, j) in stretches(a, b, _ALIGN_AT_MOST):
         yield same, (left[x:i], right[y:j])

@@ -82,7 +82,8 @@ class LineLog:
         now = self._words.values(frame)
         changed = {name: text for name, text in now.items() if before.get(name) != text}
         if event == "return":
-            changed["(returned)"] = self._words.text(argument, 2)
+            # Where a function ends without a result, or a file, lies elsewhere in another version.
+            changed |= {"(returned)": self._words.text(argument, 2)} if argument is not None else {}
             self._running.pop(frame, None)
         else:
             self._running[frame] = (frame.f_lineno, now)

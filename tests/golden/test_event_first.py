@@ -209,11 +209,17 @@ def lines_of(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> list[L
     return read_lines(folder / "lines.jsonl")
 
 
+LOOP = "    for update in range(2):\n"
+STATE = "policy, optimizer, train, held, train_y, held_y, log, best, rewards, total"
+MOVED = TRAIN.replace(LOOP, f"    run({STATE})\n\ndef run({STATE}):\n{LOOP}")
+
+
+@pytest.mark.parametrize("script", [TRAIN, MOVED], ids=["in place", "moved to a function"])
 @pytest.mark.parametrize("name", PLANTED)
-def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
     monkeypatch.chdir(tmp_path)
     before, after, _, line = PLANTED[name]
-    changed = TRAIN.replace(before, after)
+    changed = script.replace(before, after)
     left, again, right = (
         lines_of(tmp_path / str(number), text, monkeypatch)
         for number, text in enumerate((TRAIN, TRAIN, changed))
