@@ -83,8 +83,9 @@ _LONG = 16_384
 _LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-# The bars of tqdm and of what imitates it: how often they are drawn depends on time.
-_DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?")
+# The bars of tqdm and of what imitates it: how often they are drawn depends on time, and so does the end of a
+# longer bar that one is drawn over.
+_DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?(?:[^\[\]]*\])?")
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 _ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
