@@ -93,9 +93,7 @@ def record_run(
                 run, root=place, folder=folder, data=data, closely=observe, label=label, watch=watch
             )
         except RunFailed as error:
-            if "FileNotFoundError" in str(error):
-                raise RunFailed(f"{error}{not_copied(run, root)}") from None
-            raise
+            raise RunFailed(f"{error}{not_copied(run, root, str(error))}") from None
         gather_reached(reach, folder)
         write_about(folder, about)
         if out.exists():

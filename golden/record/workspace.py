@@ -58,12 +58,15 @@ def copy_files(names: Iterable[str], source: Path, target: Path) -> None:
         shutil.copy2(source / name, target / name, follow_symlinks=False)
 
 
-def not_copied(run: Run, root: Path) -> str:
-    """Return advice on a program that misses a file; empty where no copy can be why."""
+def not_copied(run: Run, root: Path, error: str) -> str:
+    """Return advice on a program that may have missed a file; empty where no copy can be why."""
     top = top_of(root) if run.outputs.everything else None
     if top is None:
         return ""
     ignored = listed(ignored_below(root), _SHOWN)
+    # What finds no data may fail in any way, before it trains.
+    if "FileNotFoundError" not in error and not (ignored and "before the first optimizer step" in error):
+        return ""
     missing = f"what git ignores ({ignored})" if ignored else "what is outside of the repository"
     return (
         f"; it ran in a copy without {missing}: name what it reads with --data PATH, or in [data] paths of "

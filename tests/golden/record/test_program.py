@@ -99,6 +99,11 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
     result = repository.golden("doctor", "--", "python", "train.py", "data/values.txt")
     assert result.code == 3
     assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
+    # What looks for files and finds none fails otherwise.
+    repository.script("from pathlib import Path\nprint(max(Path().glob('data/*')))\n")
+    result = repository.golden("doctor", "--", "python", "train.py")
+    assert "ValueError" in result.err
+    assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
 
 
 def test_data_outside_of_the_repository_is_beside_each_copy(repository: Project) -> None:
