@@ -41,6 +41,7 @@ class Produced:
                 )
         self._before = self._stamps()
         self.wrote: Set[Path] = frozenset()
+        self._sources = stamps(path for path in walk(root, ".py") if path.stat().st_size)
 
     def _declared(self) -> Iterator[tuple[str, Path]]:
         """Yield the files in the tree that its run file declares and that it wrote, under their names."""
@@ -115,7 +116,20 @@ class Produced:
         files += self._declared()
         streams = {name: folder / f"{name}.txt" for name in STREAMS}
         masks = self._masks(unstable)
-        return read_outputs(streams, files, links, masks, ignored=self._ignored, ordered=ordered)
+        copies = {name: source for name, path in files if (source := self._copied(path)) is not None}
+        files = [(name, path) for name, path in files if name not in copies]
+        found, left_out = read_outputs(streams, files, links, masks, ignored=self._ignored, ordered=ordered)
+        named = ((name, source) for name, source in copies.items() if not self._ignored(name))
+        found += (Output("link", masks.path(name), ({"copy of": source},)) for name, source in named)
+        return found, left_out
+
+    def _copied(self, path: Path) -> str | None:
+        """Return the Python file of the tree that a written one is a copy of: its text may be another one."""
+        size = path.stat().st_size
+        near = sorted(each for each, stamp in self._sources.items() if stamp[1] == size)
+        near = [each for each in near if each not in self.wrote and each.is_file()]
+        data = path.read_bytes() if near else b""
+        return next((p.relative_to(self._root).as_posix() for p in near if p.read_bytes() == data), None)
 
     def _masks(self, unstable: Patterns) -> Masks:
         places = {str(self._outputs): "{out}", str(self._root): "{root}"}

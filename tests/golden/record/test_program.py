@@ -106,6 +106,18 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
     assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
 
 
+def test_a_copy_of_its_source_is_compared_by_which_file_it_is_of(repository: Project) -> None:
+    script = SCRIPT + 'import shutil; shutil.copy("train.py", f"runs/{number}/train.py.backup")\n'
+    repository.script(script)
+    commit(write(repository.root, {"other.py": "x = 1\n"}))
+    repository.script(script + "# more\n")
+    ab = ("ab", "--base", "HEAD", "--data", "data", "--", *COMMAND)
+    assert repository.golden(*ab).code == 0
+    repository.script(script.replace('copy("train.py"', 'copy("other.py"'))
+    other = repository.golden(*ab)
+    assert (other.code, 'field copy of: "train.py" -> "other.py"' in other.out) == (1, True), other
+
+
 def test_data_outside_of_the_repository_is_beside_each_copy(repository: Project) -> None:
     write(repository.root.parent, {"data/values.txt": "1 2\n"})
     repository.script(SCRIPT.replace('"data/values.txt"', '"../data/values.txt"'))
