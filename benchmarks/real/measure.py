@@ -20,7 +20,14 @@ from benchmarks.real.reasons import all_codes, numbered
 
 PLANS = 3
 STAGES = ("helpers", "loops", "plans", "places", "reviews")
-_KINDS = {"helper": "helpers", "file": "helpers", "loop": "loops", "plan": "plans", "planned": "plans"}
+_KINDS = {
+    "helper": "helpers",
+    "wrapped": "helpers",
+    "file": "helpers",
+    "loop": "loops",
+    "plan": "plans",
+    "planned": "plans",
+}
 _KINDS |= {"place": "places", "places": "places", "review": "reviews"}
 _STEPS = frozenset(["step", "backward", "update", "train"])
 _TESTS = frozenset(["test", "tests"])
@@ -94,7 +101,9 @@ def _digest(root: Path, path: Path) -> str:
 
 
 def _helpers(root: Path, path: Path) -> Iterator[str]:
-    """A line for each helper: lifted, or the codes of its refusal, that which is reported first."""
+    """A line for each helper: lifted, or the codes of its refusal, that which is reported first; one more for
+    those used as values, which may leave a wrapper.
+    """
     shown = path.relative_to(root).as_posix()
     answer = run("extract", [path])
     if answer.document is None:
@@ -102,7 +111,12 @@ def _helpers(root: Path, path: Path) -> Iterator[str]:
         return
     rows = answer.document["helpers"]
     codes = all_codes(path) if any(row["status"] == "refused" for row in rows) else {}
-    for name, row in zip(numbered([row["qualname"] for row in rows]), rows, strict=True):
+    values = any(row["code"] == "value-use" for row in rows)
+    wrapped = run("extract", [path, "--wrapper", "auto"]).document if values else None
+    for at, (name, row) in enumerate(zip(numbered([row["qualname"] for row in rows]), rows, strict=True)):
+        if row["code"] == "value-use":
+            verdict = "crash" if wrapped is None else _verdict(wrapped["helpers"][at])
+            yield f"wrapped {shown} {name}: {verdict}"
         if row["status"] == "refused":
             others = sorted(set(codes.get(name, ())) - {row["code"]})
             yield f"helper {shown} {name}: refused {', '.join([row['code'], *others])}"

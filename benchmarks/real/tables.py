@@ -116,10 +116,16 @@ class Codes:
 def _helpers(lines: Sequence[str]) -> str:
     helpers = [verdict for _, verdict in of_kind(lines, "helper")]
     unusable = Counter(verdict for _, verdict in of_kind(lines, "file"))
-    parts = [f"## Helpers\n\n{helpers.count('lifted')} of {len(helpers)} are lifted."]
+    lifted = f"{helpers.count('lifted')} of {len(helpers)} are lifted"
+    parts = [f"## Helpers\n\n{lifted}, {_wrapped(lines)} more with a wrapper."]
     parts += [f"{count} files: {verdict}." for verdict, count in sorted(unusable.items())]
     codes = Codes.of(helpers)
     return "\n\n".join([*parts, codes.table()] if codes.among else parts)
+
+
+def _wrapped(lines: Iterable[str]) -> int:
+    """The number of helpers that are lifted with ``--wrapper auto`` alone."""
+    return sum(verdict == "lifted" for _, verdict in of_kind(lines, "wrapped"))
 
 
 def _counted(what: str, found: Iterable[tuple[str, str]]) -> str:
@@ -175,10 +181,13 @@ def summary(verdicts: Mapping[str, Sequence[str]], about: str) -> str:
         "renamed",
     ]
     every = [verdict for lines in verdicts.values() for _, verdict in of_kind(lines, "helper")]
-    lifted = every.count("lifted")
-    share = 100 * lifted / max(1, len(every))
+    lifted, wrapped = every.count("lifted"), sum(map(_wrapped, verdicts.values()))
     parts = [about.rstrip("\n"), table(heads, rows)]
-    parts.append(f"## Helpers of all programs\n\n{lifted:,} of {len(every):,} are lifted ({share:.1f} %).")
+    share, both = (f"{100 * count / max(1, len(every)):.1f} %" for count in (lifted, lifted + wrapped))
+    told = (
+        f"{lifted:,} of {len(every):,} are lifted ({share}), {wrapped:,} more leave a wrapper (both: {both})."
+    )
+    parts.append(f"## Helpers of all programs\n\n{told}")
     parts.append(Codes.of(every).table())
     loops = [found for lines in verdicts.values() for found in of_kind(lines, "loop")]
     parts.append("## Loops of all programs\n\n" + _counted("loops", loops))

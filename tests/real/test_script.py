@@ -82,7 +82,8 @@ def test_pages_are_written_and_hold(run: Callable[..., int], tmp_path: Path) -> 
     assert "helper train.py train.add: lifted\n" in verdicts
     assert "helper train.py train.kept: refused value-use\n" in verdicts
     assert "planned Trainer: lifted\n" in verdicts
-    assert "1 of 2 are lifted." in (tmp_path / "pages" / "small.md").read_text()
+    assert "wrapped train.py train.kept: lifted\n" in verdicts
+    assert "1 of 2 are lifted, 1 more with a wrapper." in (tmp_path / "pages" / "small.md").read_text()
     assert "| [small](small.md) | 1 | 2 | 1 |" in (tmp_path / "pages" / "README.md").read_text()
     before = {path: path.read_text() for path in sorted((tmp_path / "pages").rglob("*.*"))}
     assert run() == 0
