@@ -77,16 +77,18 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> Li
             gaps.append(((x, y), _set_otherwise((x, y), held)))
             continue
         for a, b in zip(x, y, strict=True):
-            names = [n for n in _changed(a, b) if (a.text, n) not in known]
-            if names:
+            held[0].update(a.values)
+            held[1].update(b.values)
+            other = (n for n in _changed(a, b) if held[0].get(n) != held[1].get(n))
+            names = [n for n in other if (a.text, n) not in known]
+            # Without a text it is what was set before.
+            if names and a.text:
                 used = {*names, *_IDENTIFIER.findall(a.text)}
                 causes = [gap for gap, others in gaps if others & used]
                 causes = causes or [gap for gap, others in gaps if others]
                 return _of_gap(causes[-1]) if causes else _value(a, b, names[0])
-            held[0].update(a.values)
-            held[1].update(b.values)
     every = [gap for gap, _ in gaps]
-    wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every
+    wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every[-1:]
     return _of_gap(wanted[0]) if wanted else None
 
 
@@ -98,12 +100,14 @@ def _changed(a: Line, b: Line) -> list[str]:
 
 
 def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> set[str]:
-    """Add what lines of both sides set to what their names ``held`` before; return those that differ now."""
+    """Add what lines of both sides set to what names ``held`` before; return those that differ now, but for
+    what was imported.
+    """
     names = set[str]()
     for side, values in zip(gap, held, strict=True):
         for line in side:
             values.update(line.values)
-            names.update(line.values)
+            names.update(line.values if line.text and not line.text.startswith(("import ", "from ")) else ())
     return names.intersection(unequal(*held))
 
 

@@ -42,11 +42,15 @@ class LineLog:
     def start(self) -> None:
         """Begin in the frames that run, and in all that are entered from now on."""
         frame: FrameType | None = sys._getframe(1)
+        frames = []
         while frame is not None:
-            if self._is_own(frame):
-                frame.f_trace = self._local
-                self._running[frame] = (frame.f_lineno, self._words.values(frame))
+            frames += [frame] if self._is_own(frame) else []
             frame = frame.f_back
+        for frame in reversed(frames):
+            frame.f_trace = self._local
+            self._running[frame] = (frame.f_lineno, self._words.values(frame))
+            # What was set before, of no line.
+            self._write(frame, 0, self._running[frame][1])
         threading.settrace(self._global)
         sys.settrace(self._global)
 
