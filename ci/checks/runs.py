@@ -15,7 +15,7 @@ from golden.check.verify import Judged, NoGolden, compare_everywhere, verify_one
 from golden.check.verify import Verdict as RunVerdict
 from golden.compare import Comparison, Different, Identical, NotComparable
 from golden.compare.divergence import Divergence
-from golden.compare.outputs import OutputChange
+from golden.compare.outputs import KIND
 from golden.record import Run, find_run
 from golden.report.build import verdict_line
 from golden.report.text import describe
@@ -89,7 +89,7 @@ def _verdict(name: str, found: Comparison) -> Verdict:
             return Passed(detail)
         case Different(first=first, rest=rest):
             # What differs most plainly here is how many there are of a kind.
-            told = next((change for change in (first, *rest) if isinstance(change, OutputChange)), first)
+            told = next((change for change in (first, *rest) if change.kind_title == KIND), first)
             return Failed(_difference(told))
         case NotComparable():
             return CouldNotRun(detail)

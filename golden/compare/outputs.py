@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from golden.compare.divergence import (
     END,
     SHOWN,
-    Divergence,
     FieldChange,
+    Told,
     excerpt,
     field_text,
     near_difference,
@@ -21,48 +20,27 @@ from golden.trace.events import Event
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace
 
+KIND = "output"
 
-@dataclass(frozen=True, slots=True)
-class OutputChange(Divergence):
-    """A stream or file that differs: its first differing line, row or fields, of ``total`` that do.
+
+def _told(title: str, change: Change, place: str, fields: Sequence[FieldChange], total: int) -> Told:
+    """Tell of a stream or file by its first differing line, row or fields, of ``total`` that do.
 
     ``place`` says where in it, empty for the whole of it.
     """
-
-    title = "output"
-
-    output: str
-    change: Change
-    place: str
-    fields: tuple[FieldChange, ...]
-    total: int
-
-    def order(self) -> tuple[float, float, float]:
-        return (END, END, 10)
-
-    def say(self) -> list[str]:
-        where = f"{self.output}, {self.place}" if self.place else self.output
-        match self.change:
-            case "missing" | "extra" if not self.place:
-                return [f"{where} is {self.change} in head"]
-            case "missing" | "extra":
-                first = self.fields[0] if self.fields else None
-                text = (first.left or first.right or "") if first else ""
-                head = f"{where} is {self.change} in head" + (f": {excerpt(text, 0)}" if text else "")
-            case "moved":
-                head = f"{where} has moved"
-            case _ if not self.fields:
-                head = f"{where} is another one"
-            case _:
-                head = f"{where}: {_output_field(self.fields[0])}"
-        lines = [head]
-        if self.change == "changed":
-            lines += [_output_field(field) for field in self.fields[1:SHOWN]]
-        more = self.total - (len(self.fields) if not self.place else 1)
-        if self.total > 1 and (self.place or self.total > SHOWN):
-            unit = "lines or rows" if self.place else "fields"
-            lines.append(f"{self.total:,} {unit} of it differ" if more else "")
-        return [line for line in lines if line]
+    where = f"{title}, {place}" if place else title
+    head, more = f"{where} is another one", list[str]()
+    if change in ("missing", "extra"):
+        text = (fields[0].left or fields[0].right or "") if fields else ""
+        head = f"{where} is {change} in head" + (f": {excerpt(text, 0)}" if text else "")
+    elif change == "moved":
+        head = f"{where} has moved"
+    elif fields:
+        head, *more = (_output_field(field) for field in fields[:SHOWN])
+        head = f"{where}: {head}"
+    if place and total > 1:
+        more.append(f"{total:,} lines or rows of it differ")
+    return Told(KIND, (END, END, 10), [head, *more])
 
 
 def _output_field(field: FieldChange) -> str:
@@ -72,19 +50,17 @@ def _output_field(field: FieldChange) -> str:
     return field_text(field)
 
 
-def compare_outputs(left: Trace, right: Trace) -> tuple[list[OutputChange], Compared]:
+def compare_outputs(left: Trace, right: Trace) -> tuple[list[Told], Compared]:
     """Return the streams and files that differ, each once, and how much was compared."""
     a, b = ({output.name: output for output in side} for side in (left.outputs, right.outputs))
-    changes: list[OutputChange] = []
+    changes: list[Told] = []
     compared = Compared(uncompared=tuple(sorted({*left.about.without, *right.about.without})))
     for name in dict.fromkeys([*a, *b]):
         x, y = a.get(name), b.get(name)
         if x is None or y is None:
             one = x or y
             assert one is not None
-            changes.append(
-                OutputChange(one.title, "extra" if x is None else "missing", "", (), len(one.rows))
-            )
+            changes.append(_told(one.title, "extra" if x is None else "missing", "", (), 1))
             continue
         if x.unread or y.unread:
             compared += Compared(uncompared=(f"{x.title} ({x.unread or y.unread})",))
@@ -103,12 +79,12 @@ def amount(output: Output) -> int:
     return sum(1 for row in output.rows for _ in leaves(row))
 
 
-def _compare(x: Output, y: Output) -> list[OutputChange]:
+def _compare(x: Output, y: Output) -> list[Told]:
     if x.rows == y.rows and repr(x.rows) == repr(y.rows):
         return []
     if x.is_tree and y.is_tree:
         fields = tuple(compare_fields(x.rows[0], y.rows[0]))
-        return [OutputChange(x.title, "changed", "", fields, len(fields))] if fields else []
+        return [_told(x.title, "changed", "", fields, len(fields))] if fields else []
     changes = compare_events(events_of(x), events_of(y))
     if not changes:
         return []
@@ -116,7 +92,7 @@ def _compare(x: Output, y: Output) -> list[OutputChange]:
     side, index = (x, first.left) if first.left is not None else (y, first.right)
     assert index is not None
     fields = first.fields or _whole(first.change, side.rows[index])
-    return [OutputChange(x.title, first.change, place(side, index), fields, len(changes))]
+    return [_told(x.title, first.change, place(side, index), fields, len(changes))]
 
 
 def _only_moved(x: Output, y: Output) -> bool:

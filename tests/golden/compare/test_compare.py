@@ -20,16 +20,17 @@ from golden.compare.fields import compare_fields
 from golden.compare.final_states import FinalState
 from golden.compare.living import LivingState, ModuleChange
 from golden.compare.outcome import Compared
-from golden.compare.outputs import OutputChange
+from golden.compare.outputs import compare_outputs
 from golden.compare.sides import StepCount, sides
 from golden.compare.steps import StepDivergence
 from golden.compare.values import distance
 from golden.trace.events import Event
 from golden.trace.numbers import exact, ulps
+from golden.trace.outputs import Output
 from golden.trace.paths import Patterns
 from golden.trace.streams import Stream
-from golden.trace.trace import load_trace
-from tests.golden.traces import write_trace
+from golden.trace.trace import Trace, load_trace
+from tests.golden.traces import about, write_trace
 
 KINDS = st.sampled_from(["step", "epoch", "update"])
 SEQUENCES = st.lists(st.tuples(KINDS, st.integers(0, 2)), min_size=1, max_size=25).map(
@@ -137,6 +138,10 @@ def _living(number: int | None, *, after: bool) -> LivingState:
     return LivingState("rank-0", "step 2", number, after, (change,), "step 1", 1)
 
 
+def _printed(line: str) -> Trace:
+    return Trace(Path(), about(()), (), (), (Output("text", "stdout", ({"line": line},)),))
+
+
 # By what can be the cause of what follows.
 IN_ORDER: list[Divergence] = [
     _living(2, after=True),
@@ -151,7 +156,7 @@ IN_ORDER: list[Divergence] = [
     EventChange("changed", "epoch", None, 2, 2, (), "the start", (4, 0, 1)),
     FinalState(Stream("rank-0", None, "Net"), (KindChange("params", 1, ()),)),
     _living(None, after=False),
-    OutputChange("stdout", "changed", "line 1", (), 1),
+    *compare_outputs(_printed("a"), _printed("b"))[0],
 ]
 
 
