@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from golden.compare.divergence import END, Divergence, KindChange, TensorChange, kind_text, tensor_lines
+from golden.compare.divergence import END, KindChange, TensorChange, Told, kind_text, tensor_lines
 from golden.compare.outcome import Compared
 from golden.compare.renamed import with_names
 from golden.compare.sides import Found, Sides
@@ -18,21 +17,13 @@ if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True, slots=True)
-class FinalState(Divergence):
-    """The state that an optimizer and its models ended with differs."""
+KIND = "final state"
 
-    title = "final state"
 
-    stream: Stream
-    kinds: tuple[KindChange, ...]
-
-    def order(self) -> tuple[float, float, float]:
-        return (END, END, 8)
-
-    def say(self) -> list[str]:
-        head = f"final state of {self.stream.title}: {kind_text(self.kinds[0])}"
-        return [head, *tensor_lines(self.kinds)]
+def final_state(stream: Stream, *kinds: KindChange) -> Told:
+    """Tell that the state which an optimizer and its models ended with differs."""
+    head = f"{KIND} of {stream.title}: {kind_text(kinds[0])}"
+    return Told(KIND, (END, END, 8), [head, *tensor_lines(kinds)], stream.process)
 
 
 def compare_final_states(sides: Sides) -> Found:
@@ -40,18 +31,18 @@ def compare_final_states(sides: Sides) -> Found:
     left, right = sides.whole
     files_left, files_right = final_streams(left), final_streams(right)
     compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))
-    found: list[FinalState] = []
+    found: list[Told] = []
     for key in dict.fromkeys([*files_left, *files_right]):
         stream = key[0]
         if key not in files_left or key not in files_right:
             side = "base" if key not in files_left else "head"
             note = TensorChange("(all)", None, f"no final state in {side}")
-            found.append(FinalState(stream, (KindChange("state", 0, (note,)),)))
+            found.append(final_state(stream, KindChange("state", 0, (note,))))
             continue
         x_file, y_file = left.finals[files_left[key]], right.finals[files_right[key]]
         if isinstance(x_file, str) or isinstance(y_file, str):
             if x_file != y_file:
-                found.append(FinalState(stream, (KindChange("whole", 0, ()),)))
+                found.append(final_state(stream, KindChange("whole", 0, ())))
             continue
         same = same_files(x_file, y_file)
         if same is not None:
@@ -67,7 +58,7 @@ def compare_final_states(sides: Sides) -> Found:
             if changes:
                 kinds.append(KindChange(kind, len(x.keys() | y.keys()), tuple(changes)))
         if kinds:
-            found.append(FinalState(stream, tuple(kinds)))
+            found.append(final_state(stream, *kinds))
     return Found(found, compared)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from esper_harness.report.plain import listed, many, visible
 from golden.compare.divergence import KIND_TITLES, Divergence
 from golden.compare.events import EventChange
-from golden.compare.final_states import FinalState
+from golden.compare.final_states import KIND as FINAL_STATE
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -28,10 +28,7 @@ _SHOWN = 10
 _UNSTABLE_SHOWN = 20
 _LINE = 4000
 # How many of them are shown, so that none of them hides the others.
-_SHARES: dict[type[Divergence], tuple[str, int]] = {
-    EventChange: ("changed events", 5),
-    FinalState: ("final states", 2),
-}
+_SHARES = {EventChange.title: ("changed events", 5), FINAL_STATE: ("final states", 2)}
 _KINDS_SHOWN = 5
 
 
@@ -177,7 +174,7 @@ def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[s
             continue
         # Two optimizers of one model may end with the same difference: said once.
         head = describe(divergence)[0]
-        noun, most = _SHARES.get(type(divergence), ("", _SHOWN))
+        noun, most = _SHARES.get(divergence.kind_title, ("", _SHOWN))
         if head in heads:
             continue
         if shown[noun] < most:

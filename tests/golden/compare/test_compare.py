@@ -17,7 +17,7 @@ from golden.compare.compare import different
 from golden.compare.divergence import Divergence, KindChange
 from golden.compare.events import EventChange, compare_events
 from golden.compare.fields import compare_fields
-from golden.compare.final_states import FinalState
+from golden.compare.final_states import final_state
 from golden.compare.living import LivingState, ModuleChange
 from golden.compare.outcome import Compared
 from golden.compare.outputs import compare_outputs
@@ -154,7 +154,7 @@ IN_ORDER: list[Divergence] = [
     _living(3, after=True),
     StepCount(Stream("rank-0", None, "Net"), 4, 5, 4, 4, between=True),
     EventChange("changed", "epoch", None, 2, 2, (), "the start", (4, 0, 1)),
-    FinalState(Stream("rank-0", None, "Net"), (KindChange("params", 1, ()),)),
+    final_state(Stream("rank-0", None, "Net"), KindChange("params", 1, ())),
     _living(None, after=False),
     *compare_outputs(_printed("a"), _printed("b"))[0],
 ]
