@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import click
 
 from esper_harness.report.plain import many
-from golden.record.live import Program, programs
+from golden.record.live import Program, count_steps, programs
 
 _ON_TERMINAL_S, _ELSEWHERE_S = 1.0, 10.0
 _CLEAR = "\r\x1b[K"
@@ -70,9 +71,12 @@ class Progress:
 
 
 def _told(program: Program) -> str:
-    steps = program.steps()
-    done = f", {many(steps, 'optimizer step')}" if steps else ""
-    return f"{program.name}: {program.seconds():.0f} s of about {program.budget:g} s{done}"
+    done = ""
+    # The record may be gone by now.
+    with contextlib.suppress(OSError):
+        if steps := count_steps(program.folder):
+            done = f", {many(steps, 'optimizer step')}"
+    return f"{program.name}: {time.monotonic() - program.begun:.0f} s of about {program.budget:g} s{done}"
 
 
 progress = Progress()

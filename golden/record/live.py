@@ -24,17 +24,6 @@ class Program:
     budget: float
     begun: float = field(default_factory=time.monotonic)
 
-    def seconds(self) -> float:
-        """Return how long it has run."""
-        return time.monotonic() - self.begun
-
-    def steps(self) -> int:
-        """Count the optimizer steps that its busiest process has taken."""
-        # The record may be gone by now.
-        with contextlib.suppress(OSError):
-            return count_steps(self.folder)
-        return 0
-
 
 _lock = threading.Lock()
 _live: dict[subprocess.Popen[bytes], Program] = {}

@@ -20,9 +20,8 @@ from torch.utils._pytree import tree_leaves
 
 from ..trace.digest import described
 from ..trace.kinds import OPERATIONS_AT_MOST
+from .reads import place_of
 
-_OWN = str(Path(__file__).resolve().parent.parent)
-_TORCH = str(Path(torch.__file__).parent)
 _RECEIVING = multiprocessing.queues.__file__
 
 
@@ -107,14 +106,8 @@ def _text(value: Any) -> str:
 def _place() -> str | None:
     """Return the line that asked for an operation; None for what comes from another process."""
     frame: Any = sys._getframe(2)
-    while frame is not None:
-        path = frame.f_code.co_filename
-        if path == _RECEIVING:
-            return None
-        if not path.startswith((_OWN, _TORCH)) and not path.startswith("<"):
-            shown = Path(path)
-            here = Path.cwd()
-            name = shown.relative_to(here) if shown.is_relative_to(here) else shown.name
-            return f"{name}:{frame.f_lineno} {frame.f_code.co_name}"
+    if place := place_of(frame):
+        return place
+    while frame is not None and frame.f_code.co_filename != _RECEIVING:
         frame = frame.f_back
-    return ""
+    return "" if frame is None else None
