@@ -95,16 +95,15 @@ def _has_env(trace: Trace) -> bool:
 
 
 def _counts(a: Trace, b: Trace, *, each: bool) -> list[Told]:
-    left, right = (Counter(_counted(event, each) for event in trace.events) for trace in (a, b))
+    left, right = (
+        Counter(f"{e.kind} of env {e.env}" if each and e.env is not None else e.kind for e in trace.events)
+        for trace in (a, b)
+    )
     return [
         Told(f"counts of {kind}", (END, END, 10), [f"counts of {kind}: {left[kind]} -> {right[kind]}"])
         for kind in dict.fromkeys([*left, *right])
         if left[kind] != right[kind]
     ]
-
-
-def _counted(event: Event, each: bool) -> str:
-    return f"{event.kind} of env {event.env}" if each and event.env is not None else event.kind
 
 
 def _restricted(trace: Trace, scope: Same) -> Trace:

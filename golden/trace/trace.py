@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from esper_harness.report.plain import listed
 from golden.trace.errors import UnusableInput
-from golden.trace.events import Event, Moment, Written, moments
+from golden.trace.events import Event, Written, moments
 from golden.trace.kinds import KINDS, RANDOM_STATE
 from golden.trace.living import Look, Looks
 from golden.trace.outputs import FILE as OUTPUTS
@@ -258,15 +258,11 @@ def trace_of(about: About, records: Records, folder: Path) -> Trace:
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
     found = moments(about.event_files, len(records.events), steps)
     events = [
-        Event(r["kind"], r["env"], r["payload"], moment or _moment(r.get("at")))
+        Event(r["kind"], r["env"], r["payload"], moment or (None if "at" not in r else (*r["at"], 0)))
         for r, moment in zip(records.events, found, strict=True)
     ]
     outputs = (Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records.outputs)
     return Trace(folder, about, tuple(events), tuple(processes), tuple(outputs))
-
-
-def _moment(at: Sequence[int] | None) -> Moment | None:
-    return None if at is None else (at[0], at[1], 0)
 
 
 def _process(folder: Path, lines: Sequence[Record]) -> Process:
@@ -348,12 +344,16 @@ def _layout(record: Record) -> Layout:
     )
 
 
-def titles(found: Iterable[Unstable]) -> tuple[str, ...]:
+def titles(unstable: Iterable[Unstable]) -> tuple[str, ...]:
     """Return the places in words, those of one name together."""
     places: dict[tuple[Place, str], list[str]] = defaultdict(list)
-    for each in found:
+    for each in unstable:
         places[each.kind, each.name].append(each.where)
-    return tuple(f"{kind} {_near(name)}{_of(where)}" for (kind, name), where in places.items())
+    found = []
+    for (kind, name), where in places.items():
+        named = [place for place in where if place]
+        found.append(f"{kind} {_near(name)}" + (f" of {listed(named, 3)}" if named else ""))
+    return tuple(found)
 
 
 def _near(name: str) -> str:
@@ -364,11 +364,6 @@ def _near(name: str) -> str:
     before, after = name[:start], name[end:]
     before = before if len(before) <= _SHOWN else f"... {before[-_SHOWN:]}"
     return before + name[start:end] + (after if len(after) <= _SHOWN else f"{after[:_SHOWN]} ...")
-
-
-def _of(where: Sequence[str]) -> str:
-    named = [place for place in where if place]
-    return f" of {listed(named, 3)}" if named else ""
 
 
 def deciding(found: Mapping[str, str]) -> dict[str, str]:
