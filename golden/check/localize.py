@@ -10,7 +10,7 @@ from golden.check.ab import AbResult, Side
 from golden.check.progress import progress
 from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
-from golden.compare.lines import LineChange, locate_line, noise, read_lines
+from golden.compare.lines import locate_line, noise, read_lines
 from golden.compare.living import LivingState
 from golden.compare.operations import Located, locate, read_operations
 from golden.record import Closely, record_run
@@ -32,7 +32,7 @@ class Localized:
     right: Trace
     comparison: Comparison
     operations: tuple[tuple[str, Located], ...]
-    lines: tuple[tuple[str, LineChange], ...]
+    lines: tuple[tuple[str, str], ...]
 
 
 def localize(
@@ -90,13 +90,12 @@ def _between(found: Comparison, steps: int) -> range:
     return range(0)
 
 
-def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple[str, LineChange]]:
+def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple[str, str]]:
     for processes in zip(left.processes, again.processes, right.processes, strict=False):
         files = [process.close_look("lines", step) for process in processes]
         a, b, c = (read_lines(file) if file is not None else [] for file in files)
-        change = locate_line(a, c, noise(a, b))
-        if change is not None:
-            yield processes[0].name, change
+        if told := locate_line(a, c, noise(a, b)):
+            yield processes[0].name, told
 
 
 def step_of(found: Comparison) -> int | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from esper_harness.report.plain import many
 from golden.trace.numbers import apart_text, far_apart
 
 END = float("inf")
+T = TypeVar("T")
 
 KIND_TITLES = {
     "layout": "names or shapes",
@@ -94,10 +95,9 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class TensorChange:
-    """One tensor that differs; ``distance`` is None where only digests were kept."""
+    """One tensor that differs; ``note`` says how, empty where only digests were kept."""
 
     name: str
-    distance: Distance | None
     note: str = ""
 
 
@@ -108,6 +108,29 @@ class KindChange:
     kind: str
     total: int
     tensors: tuple[TensorChange, ...]
+
+
+def changed(
+    kind: str, a: Mapping[str, T], b: Mapping[str, T], differ: Callable[[str, T, T], str | None]
+) -> KindChange | None:
+    """Return what of a kind one side lacks, and what ``differ`` says of the others; None for no difference.
+
+    Where one digest stands for all of a kind, none is named.
+    """
+    notes: dict[str, str] = {}
+    for name in dict.fromkeys([*a, *b]):
+        both = name in a and name in b
+        note = differ(name, a[name], b[name]) if both else f"absent in {'head' if name in a else 'base'}"
+        if note is not None:
+            notes[name] = note
+    named = tuple(TensorChange(name, note) for name, note in notes.items() if name)
+    return KindChange(kind, len(a.keys() | b.keys()) if named else 0, named) if notes else None
+
+
+def other_text(name: str, a: str, b: str) -> str | None:
+    """Say how two texts differ, for `changed`."""
+    del name
+    return f"{a} -> {b}" if a != b else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +187,7 @@ def tensor_lines(kinds: tuple[KindChange, ...]) -> list[str]:
 
 
 def _apart(change: TensorChange) -> str:
-    if change.note:
-        return f": {change.note}"
-    if change.distance is None:
-        return ""
-    return f": {distance_text(change.distance)}"
+    return f": {change.note}" if change.note else ""
 
 
 def distance_text(apart: Distance) -> str:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
 from typing import TYPE_CHECKING
 
-from golden.compare.divergence import END, KindChange, TensorChange, Told, kind_text, tensor_lines
+from golden.compare.divergence import (
+    END,
+    KindChange,
+    TensorChange,
+    Told,
+    changed,
+    distance_text,
+    kind_text,
+    tensor_lines,
+)
 from golden.compare.outcome import Compared
 from golden.compare.renamed import with_names
 from golden.compare.sides import Found, Sides
@@ -36,7 +45,7 @@ def compare_final_states(sides: Sides) -> Found:
         stream = key[0]
         if key not in files_left or key not in files_right:
             side = "base" if key not in files_left else "head"
-            note = TensorChange("(all)", None, f"no final state in {side}")
+            note = TensorChange("(all)", f"no final state in {side}")
             found.append(final_state(stream, KindChange("state", 0, (note,))))
             continue
         x_file, y_file = left.finals[files_left[key]], right.finals[files_right[key]]
@@ -54,32 +63,18 @@ def compare_final_states(sides: Sides) -> Found:
             x, y = a.get(kind, {}), b.get(kind, {})
             y = {with_names(name, right.classes): tensor for name, tensor in y.items()}
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
-            changes = _value_changes(kind, x, y, sides)
-            if changes:
-                kinds.append(KindChange(kind, len(x.keys() | y.keys()), tuple(changes)))
+            change = changed(kind, x, y, functools.partial(_differ, kind, sides))
+            kinds += [change] if change is not None else []
         if kinds:
             found.append(final_state(stream, *kinds))
     return Found(found, compared)
 
 
-def _value_changes(
-    kind: str,
-    a: Mapping[str, torch.Tensor],
-    b: Mapping[str, torch.Tensor],
-    sides: Sides,
-) -> list[TensorChange]:
-    changes = []
-    for name in dict.fromkeys([*a, *b]):
-        if name not in a or name not in b:
-            changes.append(TensorChange(name, None, f"absent in {'base' if name not in a else 'head'}"))
-        elif a[name].dtype != b[name].dtype or a[name].shape != b[name].shape:
-            x, y = a[name], b[name]
-            note = f"{str(x.dtype)[6:]}{list(x.shape)} -> {str(y.dtype)[6:]}{list(y.shape)}"
-            changes.append(TensorChange(name, None, note))
-        else:
-            apart = distance(a[name], b[name])
-            allowed = find(sides.tolerances, kind, name)
-            ulps = apart.ulps if apart is not None and apart.finite else None
-            if apart is not None and not sides.account.passes(allowed, ulps):
-                changes.append(TensorChange(name, apart))
-    return changes
+def _differ(kind: str, sides: Sides, name: str, x: torch.Tensor, y: torch.Tensor) -> str | None:
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return " -> ".join(f"{str(tensor.dtype)[6:]}{list(tensor.shape)}" for tensor in (x, y))
+    apart = distance(x, y)
+    if apart is None:
+        return None
+    passes = sides.account.passes(find(sides.tolerances, kind, name), apart.ulps if apart.finite else None)
+    return None if passes else distance_text(apart)

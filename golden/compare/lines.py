@@ -30,20 +30,6 @@ class Line:
         return f"{self.file}:{self.number} {self.function}"
 
 
-@dataclass(frozen=True, slots=True)
-class LineChange:
-    """The place where two runs of the program's own lines part.
-
-    One side may lack the line. ``name`` is what it sets, if that is another value: ``before`` and ``after``.
-    """
-
-    left: Line | None
-    right: Line | None
-    name: str = ""
-    before: str = ""
-    after: str = ""
-
-
 def read_lines(path: Path) -> list[Line]:
     """Return a log of lines in order."""
     return [Line(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -59,12 +45,12 @@ def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
     found = set()
     for x, y in (sides for same, sides in _stretches(left, right) if same):
         for a, b in zip(x, y, strict=True):
-            found |= {(a.text, name) for name in _changed(a, b)}
+            found |= {(a.text, name) for name in unequal(a.values, b.values)}
     return frozenset(found)
 
 
-def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> LineChange | None:
-    """Return the line at which two runs part; None where all lines agree in all that was noted.
+def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> str:
+    """Tell of the line at which two runs part; empty where all lines agree in all that was noted.
 
     The first line that sets another value, or the line before it that only one side has and that sets a
     value which the other one uses. What is ``known`` to differ anyway is passed over.
@@ -79,24 +65,20 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> Li
         for a, b in zip(x, y, strict=True):
             held[0].update(a.values)
             held[1].update(b.values)
-            other = (n for n in _changed(a, b) if held[0].get(n) != held[1].get(n))
+            other = (n for n in unequal(a.values, b.values) if held[0].get(n) != held[1].get(n))
             names = [n for n in other if (a.text, n) not in known]
             # Without a text it is what was set before.
             if names and a.text:
                 used = {*names, *_IDENTIFIER.findall(a.text)}
                 causes = [gap for gap, others in gaps if others & used]
                 causes = causes or [gap for gap, others in gaps if others]
-                return _of_gap(causes[-1]) if causes else _value(a, b, names[0])
+                return _of_gap(causes[-1]) if causes else _told(a, b, names)
     every = [gap for gap, _ in gaps]
     wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every[-1:]
-    return _of_gap(wanted[0]) if wanted else None
+    return _of_gap(wanted[0]) if wanted else ""
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-
-
-def _changed(a: Line, b: Line) -> list[str]:
-    return unequal(a.values, b.values)
 
 
 def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> set[str]:
@@ -111,15 +93,22 @@ def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> se
     return names.intersection(unequal(*held))
 
 
-def _of_gap(gap: _Gap) -> LineChange:
+def _of_gap(gap: _Gap) -> str:
     left, right = (side[0] if side else None for side in gap)
-    names = _changed(left, right) if left and right else []
-    return _value(left, right, names[0]) if left and right and names else LineChange(left, right)
+    if left is not None and right is not None:
+        return _told(left, right, unequal(left.values, right.values))
+    line, side = (left, "missing") if left is not None else (right, "extra")
+    assert line is not None
+    return f"{line.place} `{line.text}` is {side} in head"
 
 
-def _value(a: Line, b: Line, name: str) -> LineChange:
-    before, after = (line.values.get(name, "unchanged") for line in (a, b))
-    return LineChange(a, b, name, before, after)
+def _told(a: Line, b: Line, names: Sequence[str]) -> str:
+    at = f"{a.place} (head: {b.place})" if b.place != a.place else a.place
+    text = f"`{a.text}`" if a.text == b.text else f"`{a.text}` -> `{b.text}`"
+    if not names:
+        return f"{at} {text}"
+    before, after = (line.values.get(names[0], "unchanged") for line in (a, b))
+    return f"{at} {text} sets {names[0]}: {before} -> {after}"
 
 
 def _stretches(left: Sequence[Line], right: Sequence[Line]) -> Iterator[tuple[bool, _Gap]]:

@@ -7,7 +7,7 @@ no part of what a program computes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -18,9 +18,10 @@ from golden.compare.divergence import (
     Divergence,
     KindChange,
     TensorChange,
+    changed,
     kind_text,
+    other_text,
     tensor_lines,
-    unequal,
 )
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
@@ -225,15 +226,14 @@ def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
 
 def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
     """List the kinds of state in which two modules differ."""
-    found = []
+    found: list[KindChange] = []
     if "" in _tensors(a, "params"):
         # A golden keeps one digest for a module.
         return (KindChange("whole", 0, ()),)
     for kind in MODULE_KINDS:
-        x, y = _tensors(a, kind), _tensors(b, kind)
-        changes = tuple(TensorChange(name, None, _absent(name, x, y)) for name in unequal(x, y))
-        if changes:
-            found.append(KindChange(kind, len(x.keys() | y.keys()), changes))
+        digests = _tensors(a, kind), _tensors(b, kind)
+        change = changed(kind, *digests, lambda _, x, y: "" if x != y else None)
+        found += [change] if change is not None else []
     if a.form.tensors != b.form.tensors and not found:
         found.append(KindChange("layout", 0, ()))
     parameters = [info.name for info in a.form.tensors["params"]]
@@ -243,13 +243,8 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
     ):
         if before != now:
             found.append(KindChange(flag, len(before), _flags(names, before, now)))
-    if paths := unequal(a.extra, b.extra):
-        changes = tuple(
-            TensorChange(path, None, f"{a.extra.get(path, 'absent')} -> {b.extra.get(path, 'absent')}")
-            for path in paths
-        )
-        found.append(KindChange("extra", len(a.extra.keys() | b.extra.keys()), changes))
-    return tuple(found)
+    extra = changed("extra", a.extra, b.extra, other_text)
+    return (*found, extra) if extra is not None else tuple(found)
 
 
 def _of_one_number(
@@ -269,22 +264,18 @@ def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list
     x, y = a.attributes, b.attributes
     alone = [f"attribute {path} of {a.label}" for path in sorted(x.keys() ^ y.keys())]
     changes = tuple(
-        TensorChange(path, None, f"{x[path]} -> {y[path]}") for path in x if x[path] != y.get(path, x[path])
+        TensorChange(path, f"{x[path]} -> {y[path]}") for path in x if x[path] != y.get(path, x[path])
     )
     return (KindChange("attributes", len(x), changes) if changes else None), alone
 
 
-def _absent(name: str, x: Mapping[str, str], y: Mapping[str, str]) -> str:
-    return "" if name in x and name in y else f"absent in {'head' if name in x else 'base'}"
-
-
 def _flags(names: Sequence[str], x: str, y: str) -> tuple[TensorChange, ...]:
     if len(x) != len(y):
-        return (TensorChange("(all)", None, f"{len(x)} -> {len(y)}"),)
+        return (TensorChange("(all)", f"{len(x)} -> {len(y)}"),)
     told = names if len(names) == len(x) else [str(index) for index in range(len(x))]
     words = {"0": "False", "1": "True"}
     return tuple(
-        TensorChange(name or "(the module itself)", None, f"{words[a]} -> {words[b]}")
+        TensorChange(name or "(the module itself)", f"{words[a]} -> {words[b]}")
         for name, a, b in zip(told, x, y, strict=True)
         if a != b
     )

@@ -15,9 +15,11 @@ from golden.compare.divergence import (
     KindChange,
     TensorChange,
     Told,
+    changed,
+    distance_text,
     kind_text,
+    other_text,
     tensor_lines,
-    unequal,
 )
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides, StepCount
@@ -137,82 +139,49 @@ def element_size(dtype: str) -> int:
 
 
 def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:
-    changes: list[KindChange] = []
     files = left.close_look("dense", a.number), right.close_look("dense", b.number)
 
     @functools.cache
     def kept() -> list[Mapping[str, Mapping[str, torch.Tensor]]]:
         return [{} if None in files or path is None else load_tensors(path) for path in files]
 
-    def tensors(kind: str) -> None:
+    def tensors(kind: str) -> KindChange | None:
         if a.digests[kind] == b.digests[kind] and a.layout.tensors[kind] == b.layout.tensors[kind]:
-            return
+            return None
+        x_values, y_values = (side.get(kind, {}) for side in kept())
+
+        def differ(name: str, x: tuple[TensorInfo, str], y: tuple[TensorInfo, str]) -> str | None:
+            if x[0] != y[0]:
+                return " -> ".join(f"{info.dtype}{list(info.shape)}" for info, _ in (x, y))
+            if x[1] == y[1]:
+                return None
+            known = name in x_values and name in y_values
+            apart = distance(x_values[name], y_values[name]) if known else None
+            return distance_text(apart) if apart is not None else ""
+
         named = by_name(a.layout.tensors, a.digests, kind), by_name(b.layout.tensors, b.digests, kind)
-        values = [side.get(kind, {}) for side in kept()]
-        total = len(named[0].keys() | named[1].keys())
-        changes.append(_change(kind, total, _tensor_changes(*named, *values)))
+        moved = TensorChange("(all)", "the same tensors in another order")
+        return changed(kind, *named, differ) or KindChange(kind, len(named[0]), (moved,))
 
-    tensors("buffers")
-    if a.losses != b.losses:
-        changes.append(_scalars("loss", _numbered(a.losses), _numbered(b.losses)))
-    tensors("grads")
-    if a.settings != b.settings:
-        changes.append(_scalars("settings", a.settings, b.settings))
-    tensors("params")
-    tensors("state")
-    return tuple(changes)
-
-
-def _change(kind: str, total: int, changes: Sequence[TensorChange]) -> KindChange:
-    """Return the tensors of a kind that differ; where one digest stands for all, none is named."""
-    named = tuple(change for change in changes if change.name)
-    return KindChange(kind, total if named else 0, named)
-
-
-def _numbered(losses: Sequence[str]) -> dict[str, str]:
-    return {f"of backward pass {index}": loss for index, loss in enumerate(losses)}
-
-
-def _scalars(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> KindChange:
-    changes = tuple(
-        TensorChange(name, None, _scalar_note(a.get(name), b.get(name), exact=kind == "loss"))
-        for name in unequal(a, b)
+    before, now = ({f"of backward pass {i}": loss for i, loss in enumerate(step.losses)} for step in (a, b))
+    found = (
+        tensors("buffers"),
+        changed("loss", before, now, _other_loss),
+        tensors("grads"),
+        changed("settings", a.settings, b.settings, other_text),
+        tensors("params"),
+        tensors("state"),
     )
-    return _change(kind, max(len(a), len(b)), changes)
+    return tuple(each for each in found if each is not None)
 
 
-def _scalar_note(a: str | None, b: str | None, *, exact: bool) -> str:
-    if a is None or b is None:
-        return f"{a or 'absent'} -> {b or 'absent'}"
-    if not exact:
-        return f"{a} -> {b}"
+def _other_loss(name: str, a: str, b: str) -> str | None:
+    del name
+    if a == b:
+        return None
     apart = hex_ulps(a, b)
     far = apart_text(float.fromhex(a), float.fromhex(b), apart) if apart is not None else ""
     return f"{readable(a)} -> {readable(b)}" + (f" ({far})" if far else "")
-
-
-def _tensor_changes(
-    a: Mapping[str, tuple[TensorInfo, str]],
-    b: Mapping[str, tuple[TensorInfo, str]],
-    values_a: Mapping[str, torch.Tensor],
-    values_b: Mapping[str, torch.Tensor],
-) -> list[TensorChange]:
-    changes = []
-    for name in dict.fromkeys([*a, *b]):
-        if name not in b:
-            changes.append(TensorChange(name, None, "absent in head"))
-        elif name not in a:
-            changes.append(TensorChange(name, None, "absent in base"))
-        elif a[name][0] != b[name][0]:
-            x, y = a[name][0], b[name][0]
-            changes.append(TensorChange(name, None, f"{x.dtype}{list(x.shape)} -> {y.dtype}{list(y.shape)}"))
-        elif a[name][1] != b[name][1]:
-            known = name in values_a and name in values_b
-            apart = distance(values_a[name], values_b[name]) if known else None
-            changes.append(TensorChange(name, apart))
-    if not changes:
-        changes.append(TensorChange("(all)", None, "the same tensors in another order"))
-    return changes
 
 
 def _compare_order(left: Process, right: Process) -> Told | None:

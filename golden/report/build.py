@@ -97,10 +97,7 @@ class RunReport:
         """True if the tensors of the first divergence are known by their digests only."""
         first = self.divergences[0] if self.divergences else None
         return isinstance(first, StepDivergence) and any(
-            change.distance is None and not change.note
-            for kind in first.kinds
-            if kind.kind in KINDS
-            for change in kind.tensors
+            not change.note for kind in first.kinds if kind.kind in KINDS for change in kind.tensors
         )
 
     def streams(self) -> list[tuple[Stream, int, int | None]]:

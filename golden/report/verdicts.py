@@ -9,7 +9,6 @@ from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Comparison, Different, Identical, NotComparable
-from golden.compare.lines import LineChange
 from golden.compare.operations import Located, Operation
 from golden.report.text import equal_lines, render, tolerance_lines, verdict_word
 from golden.trace.kinds import OPERATIONS_AT_MOST
@@ -75,9 +74,8 @@ def closely(found: Localized) -> list[str]:
     for process, located in found.operations:
         prefix = f"operations before step {found.step}{of_process(process)}"
         lines += [f"{prefix}: {line}" for line in _located(located)]
-    for process, change in found.lines:
-        prefix = f"lines before step {found.step}{of_process(process)}"
-        lines.append(f"{prefix}: {_line(change)}")
+    for process, told in found.lines:
+        lines.append(f"lines before step {found.step}{of_process(process)}: {told}")
     if not found.operations:
         lines.append(f"no operation was logged before step {found.step} on both sides")
     return lines
@@ -108,19 +106,6 @@ def _located(found: Located) -> list[str]:
             ]
         case _:
             return [f"{_operation(left)}{at} has equal inputs and another output"]
-
-
-def _line(found: LineChange) -> str:
-    left, right = found.left, found.right
-    if right is None and left is not None:
-        return f"{left.place} `{left.text}` is missing in head"
-    assert right is not None
-    if left is None:
-        return f"{right.place} `{right.text}` is extra in head"
-    at = f"{left.place} (head: {right.place})" if right.place != left.place else left.place
-    text = f"`{left.text}`" if left.text == right.text else f"`{left.text}` -> `{right.text}`"
-    sets = f" sets {found.name}: {found.before} -> {found.after}" if found.name else ""
-    return f"{at} {text}{sets}"
 
 
 def _operation(operation: Operation) -> str:
