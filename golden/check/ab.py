@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from golden.check.declared import check_declared, check_matched, check_same_tree
 from golden.check.progress import progress
@@ -40,6 +41,12 @@ class Side:
     # The working tree, where ``root`` is a tree of another version.
     beside: Path | None = None
 
+    def record(self, out: Path, data: Path | None, how: str = "", **more: Any) -> Trace:
+        """Record it, and say ``how``; ``more`` is handed to `record_run`."""
+        progress.say(f"{self.run.name}, {self.label}: running{how}")
+        given = {"label": self.label, **more}
+        return record_run(self.run, root=self.root, beside=self.beside, out=out, data=data, **given)
+
 
 def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None) -> AbResult:
     """Run it twice in separate processes (A/A): is it deterministic at all?"""
@@ -72,25 +79,11 @@ def ab(
     A base that differs from itself can't be compared with anything: the result is then `NotComparable`.
     """
 
-    def record(side: Side, folder: str, suffix: str = "") -> Trace:
-        progress.say(f"{side.run.name}, {side.label}{suffix}: running")
-        label = f"{side.label}{suffix}"
-        files = reach if folder != "base-again" else ()
-        return record_run(
-            side.run,
-            root=side.root,
-            out=out / folder,
-            data=data,
-            label=label,
-            reach=files,
-            beside=side.beside,
-        )
-
     with ThreadPoolExecutor(max_workers=workers) as pool:
         recordings = [
-            pool.submit(record, base, "base"),
-            pool.submit(record, base, "base-again", " again"),
-            pool.submit(record, head, "head"),
+            pool.submit(base.record, out / "base", data, reach=reach),
+            pool.submit(base.record, out / "base-again", data, " again", label=f"{base.label} again"),
+            pool.submit(head.record, out / "head", data, reach=reach),
         ]
         try:
             _raise_first(base, head, recordings)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from golden.check.ab import AbResult, Side
-from golden.check.progress import progress
 from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
 from golden.compare.lines import locate_line, noise, read_lines
 from golden.compare.living import LivingState
 from golden.compare.operations import Located, locate, read_operations
-from golden.record import Closely, record_run
+from golden.record import Closely
 from golden.trace.trace import Trace
 
 # How many looks at modules a run takes between the last identical one and the first that differs.
@@ -44,16 +43,7 @@ def localize(
     """
 
     def run(side: Side, folder: str, where: str, closely: Closely) -> Trace:
-        progress.say(f"{side.run.name}, {side.label}: running again, {where}")
-        trace = record_run(
-            side.run,
-            root=side.root,
-            beside=side.beside,
-            out=out / folder,
-            data=data,
-            label=side.label,
-            closely=closely,
-        )
+        trace = side.record(out / folder, data, f" again, {where}", closely=closely)
         return with_unstable(trace, found.left.about.unstable) if side is base else trace
 
     steps = max((len(process.steps) for process in found.left.processes), default=0)
