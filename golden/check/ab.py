@@ -43,24 +43,21 @@ class Side:
 
     def record(self, out: Path, data: Path | None, how: str = "", **more: Any) -> Trace:
         """Record it, and say ``how``; ``more`` is handed to `record_run`."""
-        progress.say(f"{self.run.name}, {self.label}: running{how}")
+        own = self.label.startswith(self.run.name)
+        progress.say(f"{self.label if own else f'{self.run.name}, {self.label}'}: running{how}")
         given = {"label": self.label, **more}
         return record_run(self.run, root=self.root, beside=self.beside, out=out, data=data, **given)
 
 
 def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None) -> AbResult:
     """Run it twice in separate processes (A/A): is it deterministic at all?"""
-    traces = []
-    for index in (1, 2):
-        progress.say(f"{run.name}: run {index} of 2")
-        traces.append(
-            record_run(run, root=root, out=out / f"run-{index}", data=data, label=f"{run.name} run {index}")
-        )
-    check_same_tree(run.name, traces)
-    check_declared(run, traces[0])
-    check_matched(traces[0])
-    left, found = repeats(traces[0], traces[1])
-    return AbResult(left, traces[1], found)
+    sides = [Side(f"{run.name} run {index}", run, root) for index in (1, 2)]
+    first, again = (side.record(out / f"run-{index}", data) for index, side in enumerate(sides, 1))
+    check_same_tree(run.name, (first, again))
+    check_declared(run, first)
+    check_matched(first)
+    left, found = repeats(first, again)
+    return AbResult(left, again, found)
 
 
 def ab(
