@@ -205,15 +205,10 @@ def update(run: Run, *, root: Path, out: Path) -> list[tuple[Path, Change]] | Fa
         result = doctor(run, root=root, out=out)
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
-    match result.comparison:
-        case NotComparable(reason=reason):
-            return Failed(run.name, reason, ExitCode.NOTHING_COMPARABLE)
-        case Different():
-            return Failed(
-                run.name, "differs from itself on a second run, so it gets no golden", ExitCode.DIFFERENT
-            )
-        case Identical():
-            pass
+    found = result.comparison
+    if not isinstance(found, Identical):
+        itself = "differs from itself on a second run, so it gets no golden"
+        return Failed(run.name, found.reason if isinstance(found, NotComparable) else itself, found.code)
     trace = result.left
     files = [
         place(golden_of(run, trace), run, root),

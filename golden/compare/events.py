@@ -50,20 +50,17 @@ class EventChange(Divergence):
 
     def say(self) -> list[str]:
         env = f" of env {self.env}" if self.env is not None else ""
-        lines: list[str] = []
-        match self.change:
-            case "missing":
-                head = f"event {self.left} ({self.kind}){env} is missing in head"
-            case "extra":
-                head = f"event {self.right} ({self.kind}){env} is extra in head"
-            case "moved":
-                head = f"event {self.left} ({self.kind}){env} has moved to place {self.right}"
-            case "changed":
-                fields = sorted(self.fields, key=_weight)
-                told = "; ".join(field_text(field) for field in fields[:_FIELDS_SHOWN])
-                more = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
-                head = f"event {self.left} ({self.kind}){env}: {told}{more}"
-                lines += [field_text(field) for field in fields[_FIELDS_SHOWN:SHOWN]]
+        place = self.right if self.left is None else self.left
+        fields = [field_text(field) for field in sorted(self.fields, key=_weight)]
+        more = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
+        told = {
+            "missing": " is missing in head",
+            "extra": " is extra in head",
+            "moved": f" has moved to place {self.right}",
+            "changed": f": {'; '.join(fields[:_FIELDS_SHOWN])}{more}",
+        }
+        head = f"event {place} ({self.kind}){env}{told[self.change]}"
+        lines = fields[_FIELDS_SHOWN:SHOWN]
         if self.moment is not None:
             lines.append(f"written before step {self.moment[0]} overall")
         return [head, *lines, f"last identical: {self.before}"]

@@ -9,7 +9,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from golden.reach.changed import Change
-from golden.reach.reached import Reached, together
+from golden.reach.reached import Reached, together, union
+from golden.trace.errors import UnusableInput
 
 # The lines that a run executed of the base and of the head.
 Sides = tuple[Reached, Reached]
@@ -111,27 +112,19 @@ def evidence(change: Change, runs: Mapping[str, Sides | None]) -> Evidence:
 
 
 def merged(found: Sequence[Evidence]) -> Evidence:
-    """Put the diff coverage of shards together. Raises ValueError if they are of several changes."""
+    """Put the diff coverage of shards together. Raises `UnusableInput` if they are of several changes."""
     first = found[0]
     for each in found[1:]:
         if (each.base, each.head, each.after.changed) != (first.base, first.head, first.after.changed):
-            raise ValueError("they are not of one change")
+            raise UnusableInput("the shards are not of one change")
     return first.model_copy(
         update={
             "problem": next((each.problem for each in found if each.problem), ""),
             "runs": tuple(run for each in found for run in each.runs),
-            "before": _union([each.before for each in found]),
-            "after": _union([each.after for each in found]),
+            "before": Lines(changed=first.before.changed, ran=_sorted(union(e.before.ran for e in found))),
+            "after": Lines(changed=first.after.changed, ran=_sorted(union(e.after.ran for e in found))),
         }
     )
-
-
-def _union(sides: Sequence[Lines]) -> Lines:
-    ran: dict[str, frozenset[int]] = {}
-    for side in sides:
-        for path, lines in side.ran.items():
-            ran[path] = ran.get(path, frozenset()) | frozenset(lines)
-    return Lines(changed=sides[0].changed, ran=_sorted(ran))
 
 
 def _lines(changed: Mapping[str, frozenset[int]], reached: Reached) -> Lines:

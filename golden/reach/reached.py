@@ -72,10 +72,16 @@ def read_reached(folder: Path) -> Reached | None:
 
 def together(found: Iterable[Reached]) -> Reached:
     """Return the lines that ran in at least one of some runs; a problem of any is one of all."""
+    known = list(found)
+    return Reached(
+        union(each.files for each in known), next((each.problem for each in known if each.problem), "")
+    )
+
+
+def union(found: Iterable[Mapping[str, Iterable[int]]]) -> dict[str, frozenset[int]]:
+    """Return all lines that any of some tables has, by file."""
     files: dict[str, frozenset[int]] = {}
-    problem = ""
     for each in found:
-        problem = problem or each.problem
-        for path, lines in each.files.items():
-            files[path] = files.get(path, frozenset()) | lines
-    return Reached(files, problem)
+        for path, lines in each.items():
+            files[path] = files.get(path, frozenset()).union(lines)
+    return files

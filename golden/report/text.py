@@ -141,19 +141,16 @@ def size_text(count: int) -> str:
 
 
 def _different(found: Different) -> list[str]:
-    head, *details = describe(found.first)
-    lines = [f"first divergence: {head}", *(f"  {line}" for line in details)]
+    lines = _indented(found.first, "first divergence: ")
     events = [divergence for divergence in (found.first, *found.rest) if isinstance(divergence, EventChange)]
     if events and events[0] is not found.first:
-        head, *details = describe(events[0])
-        lines += [f"first changed event: {head}", *(f"  {line}" for line in details)]
+        lines += _indented(events[0], "first changed event: ")
     if found.envs:
         lines.append(env_line(found.envs))
     lines += following(found, without=events[:1])
     for divergence in found.rest:
         if divergence.kind_title == COUNTS:
-            head, *details = describe(divergence)
-            lines += [head, *(f"  {line}" for line in details)]
+            lines += _indented(divergence)
     if events:
         kinds = Counter(event.kind for event in events).most_common()
         shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
@@ -203,6 +200,11 @@ def env_line(envs: tuple[EnvVerdict, ...]) -> str:
         verb = ("envs", "are") if len(same) > 1 else ("env", "is")
         parts.append(f"{verb[0]} {', '.join(same)} {verb[1]} identical")
     return "; ".join(parts)
+
+
+def _indented(divergence: Divergence, begin: str = "") -> list[str]:
+    head, *details = describe(divergence)
+    return [f"{begin}{head}", *(f"  {line}" for line in details)]
 
 
 def describe(divergence: Divergence) -> list[str]:
