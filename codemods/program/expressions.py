@@ -46,7 +46,7 @@ _SINGLE = words("""
 """)
 _BUILT = words("""
     bool bytes classmethod dict enumerate float frozenset int len list max min object property range round
-    set sorted staticmethod str sum super tuple type zip bytes.fromhex dict.fromkeys float.fromhex
+    set sorted staticmethod str sum super tuple zip bytes.fromhex dict.fromkeys float.fromhex
     int.from_bytes str.maketrans
 """)
 # What else may be called, or decorate, without anything of the program being run.
@@ -66,13 +66,6 @@ def makes(name: str) -> bool:
     if module in _MAKERS:
         return last not in _MAKERS[module]
     return name in _BUILT or name in _SINGLE
-
-
-def calls_back(name: str, call: ast.Call) -> bool:
-    """Does a call of a maker call what it is given, or make a class?"""
-    if name == "type":
-        return len(call.args) != 1 or bool(call.keywords)
-    return any(keyword.arg in ("key", None) for keyword in call.keywords)
 
 
 def is_known(name: str) -> bool:
@@ -108,11 +101,6 @@ Meaning = Callable[[ast.expr], Meant]
 """Meaning of a name or a chain of attributes: the dotted name of something outside of the program (a
 builtin stands alone), the one definition that binds it, the one expression that it is given, or None."""
 
-_DEEPEST = 8
-# These keep what they are given, and ask it for nothing.
-_KEEPING = words("""
-    functools.partial types.MappingProxyType types.SimpleNamespace typing.cast
-""")
 _VARIABLES = words("typing.ParamSpec typing.TypeVar typing_extensions.ParamSpec typing_extensions.TypeVar")
 Found = tuple[Effect, Kind]
 
@@ -123,7 +111,6 @@ class Expressions:
     def __init__(self, meaning: Meaning, local: frozenset[str] = frozenset()) -> None:
         self._meaning = meaning
         self.local = local
-        self._asked = 0
 
     def within(self, names: Iterable[str]) -> Expressions:
         """The same where some more names are bound to what is not known."""
@@ -223,21 +210,10 @@ class Expressions:
             return Effect.RAISES, Kind.MADE
         if isinstance(node, ast.Attribute):
             return self._operated([node.value])
-        if isinstance(found, ast.expr):
-            return Effect.RAISES, self._kept(found)
         plain = isinstance(found, Definition) and not found.decorator_list
         if isinstance(found, ast.ClassDef):
             plain = plain and not found.keywords and not found.bases
         return Effect.RAISES, Kind.HELD if plain else Kind.UNKNOWN
-
-    def _kept(self, value: ast.expr) -> Kind:
-        """Return what is known of a name's one value later: into a container something else may have come."""
-        if self._asked > _DEEPEST:
-            return Kind.UNKNOWN
-        self._asked += 1
-        kind = self.of(value)[1]
-        self._asked -= 1
-        return kind if kind <= Kind.PLAIN else max(kind, Kind.HELD)
 
     def _container(self, elements: list[ast.expr], least: Kind) -> Found:
         found = [self.of(each) for each in elements]
@@ -273,9 +249,10 @@ class Expressions:
             # What a default is told of its name counts; the rest is only kept.
             defaults = [self.of(each.value)[1] for each in node.keywords if each.arg == "default"]
             return effect, Kind.HELD if all(kind <= Kind.MADE for kind in defaults) else Kind.UNKNOWN
-        if name in _KEEPING or (name in _VARIABLES and all(map(self.is_type, given))):
+        if name in _VARIABLES and all(map(self.is_type, given)):
             return effect, Kind.UNKNOWN
-        if (makes(name) or name in HARMLESS) and plain and not calls_back(name, node):
+        called = any(keyword.arg == "key" for keyword in node.keywords)
+        if (makes(name) or name in HARMLESS) and plain and not called:
             return effect, Kind.MADE
         return Effect.RUNS, Kind.UNKNOWN
 
