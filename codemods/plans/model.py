@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -23,38 +24,34 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _inside(value: str) -> str:
+def _must(holds: Callable[[str], bool], what: str) -> AfterValidator:
+    """Make a check of a text; ``what`` is the error."""
+
+    def checked(value: str) -> str:
+        if not holds(value):
+            raise ValueError(what.format(value))
+        return value
+
+    return AfterValidator(checked)
+
+
+def _is_inside(value: str) -> bool:
     path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts or "\0" in value:
-        raise ValueError("must be a relative path, without '..'")
-    return value
+    return not path.is_absolute() and ".." not in path.parts and "\0" not in value
 
 
-def _below(value: str) -> str:
-    if not _inside(value).endswith(".py"):
-        raise ValueError("must be a relative path of a .py file, without '..'")
-    return value
-
-
-def _plain_name(value: str) -> str:
-    if not value.isidentifier() or keyword.iskeyword(value) or value.startswith("__"):
-        raise ValueError(f"{value!r} is not a name for a class or a method")
-    return value
-
-
-def _identifier(value: str) -> str:
-    if not value.isidentifier():
-        raise ValueError(f"{value!r} is not a Python name")
-    return value
+def _is_plain(value: str) -> bool:
+    return value.isidentifier() and not keyword.iskeyword(value) and not value.startswith("__")
 
 
 # Of TOML's lists tuples are made.
 _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 _SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
-_File = Annotated[str, AfterValidator(_below)]
-_Folder = Annotated[str, AfterValidator(_inside)]
-_Name = Annotated[str, AfterValidator(_plain_name)]
-_Identifier = Annotated[str, AfterValidator(_identifier)]
+_OF_PYTHON = "must be a relative path of a .py file, without '..'"
+_File = Annotated[str, _must(lambda value: _is_inside(value) and value.endswith(".py"), _OF_PYTHON)]
+_Folder = Annotated[str, _must(_is_inside, "must be a relative path, without '..'")]
+_Name = Annotated[str, _must(_is_plain, "{!r} is not a name for a class or a method")]
+_Identifier = Annotated[str, _must(str.isidentifier, "{!r} is not a Python name")]
 
 
 class Move(_Strict):
@@ -249,18 +246,9 @@ def _line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
     """Find the line of a plan's text where a key, table or quoted name stands, from the ``index``-th header
     that begins like ``table`` on.
     """
-    lines = text.splitlines()
-    start, seen = 0, -1
-    for number, line in enumerate(lines):
-        if line.strip().startswith(table):
-            seen += 1
-            if seen == index:
-                start = number
-                break
-    pattern = re.compile(
-        rf"^\s*\[*\s*{re.escape(key)}\s*[\]=.]|[\"']{re.escape(key)}[\"']|\b{re.escape(key)}\s*="
-    )
-    for number in (*range(start, len(lines)), *range(start)):
-        if pattern.search(lines[number]):
-            return int(number) + 1
-    return 1
+    lines, word = text.splitlines(), re.escape(key)
+    headers = [number for number, line in enumerate(lines) if line.strip().startswith(table)]
+    start = headers[index] if index < len(headers) else 0
+    pattern = re.compile(rf"^\s*\[*\s*{word}\s*[\]=.]|[\"']{word}[\"']|\b{word}\s*=")
+    order = (*range(start, len(lines)), *range(start))
+    return next((number + 1 for number in order if pattern.search(lines[number])), 1)
