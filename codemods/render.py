@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 from typing import TYPE_CHECKING
 
 from codemods.program.patches import ANY_NAME
@@ -80,9 +81,7 @@ def _diff(change: FileChange) -> str:
 
 def split_lf(data: bytes) -> list[str]:
     """Lines as git sees them: ended by LF alone."""
-    text = data.decode("utf-8", "surrogateescape")
-    parts = text.split("\n")
-    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+    return list(io.StringIO(data.decode("utf-8", "surrogateescape"), newline="\n"))
 
 
 def as_text(report: Report) -> str:

@@ -85,13 +85,6 @@ def reindented(rows: Sequence[str], statement: ast.stmt, old: str, new: str) -> 
     ]
 
 
-def is_docstring(node: cst.CSTNode) -> bool:
-    """Tell whether a statement would be a docstring at the start of a block."""
-    small = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
-    value = small.value if isinstance(small, cst.Expr) else None
-    return isinstance(value, (cst.SimpleString, cst.ConcatenatedString))
-
-
 def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
     """The docstring of a block, if it has one."""
     first = body[0] if body else None
@@ -102,20 +95,15 @@ def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
 
 def with_docstring_at(node: cst.FunctionDef, old: str, new: str) -> cst.FunctionDef:
     """A definition that goes from one indentation to another, with the lines of its docstring."""
-    first = node.body.body[0] if isinstance(node.body, cst.IndentedBlock) else None
-    if not isinstance(first, cst.SimpleStatementLine) or not is_docstring(first):
-        return node
-    document = cst.ensure_type(first.body[0], cst.Expr)
-    string = document.value
-    if not isinstance(string, cst.SimpleString):
-        return node
-    head, *others = split_lines(string.value)
-    if not all(line.startswith(old) or not line.strip() for line in others):
-        return node
-    text = head + "".join(new + line.removeprefix(old) if line.strip() else line for line in others)
-    document = document.with_changes(value=string.with_changes(value=text))
-    first = first.with_changes(body=[document, *first.body[1:]])
-    return node.with_changes(body=node.body.with_changes(body=[first, *node.body.body[1:]]))
+    first, *others = node.body.body
+    match first:
+        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.SimpleString() as string), *_]):
+            head, *rows = split_lines(string.value)
+            if all(row.startswith(old) or not row.strip() for row in rows):
+                text = head + "".join(new + row.removeprefix(old) if row.strip() else row for row in rows)
+                body = [first.with_deep_changes(string, value=text), *others]
+                return node.with_changes(body=node.body.with_changes(body=body))
+    return node
 
 
 def annotation_text(node: ast.expr) -> str:
