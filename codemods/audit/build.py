@@ -72,46 +72,37 @@ def build_report(
     around = Surroundings(source, path.resolve(), root.resolve(), files)
     context = _Context(analysis, *_decisions(analysis, chosen, replaced, around, accepted), seams)
     functions = tuple(context.function(scope) for scope in chosen)
-    moves = None
-    if function is None:
-        # Only here, as plans need what takes long to load.
-        from codemods.audit.moves import propose_moves
-
-        shown = [shown_path(folder, root) for folder in tests]
-        moves = propose_moves(analysis, around, replaced, shown, context.liftable, accepted)
-    told = {seam.name for report in functions for seam in report.seams or ()}
-    return Report(
+    told = {seam.name for each in functions for seam in each.seams or ()}
+    report = Report(
         version=6,
-        accepted=tuple(accepted.reasons),
         path=source.path,
         module=name.name,
         lines=len(source.lines),
         functions=functions,
         other_seams=context.seams(lambda seam: seam.name not in told),
-        definitions=None if moves is None else moves.definitions,
-        loop=None if moves is None else moves.loop,
-        plan=None if moves is None else moves.plan,
-        no_plan=None if moves is None else moves.no_plan,
+        accepted=tuple(accepted.reasons),
     )
+    if function is not None:
+        return report
+    # Only here, as plans need what takes long to load.
+    from codemods.audit.moves import propose_moves
+
+    shown = [shown_path(folder, root) for folder in tests]
+    return propose_moves(report, analysis, around, replaced, shown, context.liftable, accepted)
 
 
 def _choose(analysis: Analysis, function: str | None) -> list[Scope]:
     """Find the functions to report on."""
     if function is None:
-        return list(dict.fromkeys(_outermost(helper.outer) for helper in analysis.helpers))
+        return list(dict.fromkeys(helper.outermost for helper in analysis.helpers))
     found = analysis.tree.functions(function.replace(".<locals>", ""))
     if not found:
         path = analysis.source.path
-        candidates = list(dict.fromkeys(_outermost(helper.outer).qualname for helper in analysis.helpers))
+        candidates = list(dict.fromkeys(helper.outermost.qualname for helper in analysis.helpers))
         named = f"functions with helpers: {listed(candidates, _NAMED)}"
         way_out = named if candidates else "no function in it has helpers"
         raise SourceError(f"{path}: has no function {function}; {way_out}")
     return found
-
-
-def _outermost(scope: Scope) -> Scope:
-    """Find the outermost function around a scope, itself included."""
-    return [around for around in scope.ancestors() if around.kind == "function"][-1]
 
 
 @dataclass(frozen=True, slots=True)

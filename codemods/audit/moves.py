@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from codemods.audit.loop import Loop, longest_loop
 from codemods.audit.proposal import Writer, tried
-from codemods.audit.report import Answer, DefinitionReport, LoopReport
+from codemods.audit.report import Answer, DefinitionReport, LoopReport, Report
 from codemods.plans.moving import Mover
 from codemods.plans.site import Layout, Overlay, Site
 from codemods.program.lifting import Analysis
@@ -22,25 +22,18 @@ Liftable = Callable[[str], Sequence[str]]
 """Names of a function's helpers that could be lifted to another file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """The definitions of a module, and its longest loop; the text of a plan, or why there is none."""
-
-    definitions: tuple[DefinitionReport, ...]
-    loop: LoopReport | None
-    plan: str | None
-    no_plan: str | None
-
-
 def propose_moves(
+    report: Report,
     analysis: Analysis,
     around: Surroundings,
     seams: frozenset[str],
     tests: Sequence[str],
     liftable: Liftable,
     accepted: Accepted,
-) -> Moves:
-    """Find what could leave a module, all but what its last lines run; carry the plan out in memory."""
+) -> Report:
+    """Report also what could leave a module, all but what its last lines run, and a plan for it that was
+    carried out in memory.
+    """
     lookup, layout = Definitions(analysis), Layout(around.root, around.path, around.path)
     names = list(dict.fromkeys(name for name in lookup.names() if not name.startswith("__")))
     found = {name: each for name in names if isinstance(each := lookup.find(name), Definition)}
@@ -70,10 +63,11 @@ def propose_moves(
             return Answer("kept")
         return Answer("refused", refusal=refused[name]) if name in refused else Answer("moved")
 
-    reports = tuple(
+    rows = (
         DefinitionReport(name, first_line(each.node), each.node.end_lineno or 0, own[name], answer(name))
         for name, each in found.items()
     )
+    report = replace(report, definitions=tuple(rows), loop=told)
     # Functions and classes, and constants that these read.
     constants = {name for name in chosen if isinstance(found[name].node, (ast.Assign, ast.AnnAssign))}
     wanted = {name for name in chosen if name not in constants}
@@ -84,11 +78,10 @@ def propose_moves(
     if moved:
         plan = writer.plan(moved, helpers, loop)
         if (outcome := tried(plan, layout.root)) is None:
-            return Moves(reports, told, plan, None)
+            return replace(report, plan=plan)
         wrong = outcome if isinstance(outcome, str) else f"{outcome[0]}: {outcome[1].reason}"
     # A loop that is found was taken out alone already.
-    plan_of_loop = None if loop is None else writer.plan((), helpers, loop)
-    return Moves(reports, told, plan_of_loop, None if plan_of_loop else wrong)
+    return replace(report, plan=writer.plan((), helpers, loop)) if loop else replace(report, no_plan=wrong)
 
 
 def _loop(

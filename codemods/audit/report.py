@@ -158,10 +158,10 @@ class Report:
     lines: int
     functions: tuple[FunctionReport, ...]
     other_seams: tuple[SeamReport, ...] | None
-    definitions: tuple[DefinitionReport, ...] | None
-    loop: LoopReport | None
-    plan: str | None
-    no_plan: str | None
+    definitions: tuple[DefinitionReport, ...] | None = None
+    loop: LoopReport | None = None
+    plan: str | None = None
+    no_plan: str | None = None
     accepted: tuple[str, ...] = ()
 
     @property

@@ -47,6 +47,11 @@ class Helper:
         return tuple(dict.fromkeys(name for name, _, _ in self.reads))
 
     @property
+    def outermost(self) -> Scope:
+        """The outermost function around it."""
+        return [scope for scope in self.scope.ancestors() if scope.kind == "function"][-1]
+
+    @property
     def root(self) -> Scope:
         """The module-level function or class that it lies in."""
         for scope in self.scope.ancestors():

@@ -56,7 +56,7 @@ def no_dynamic_names(within: Analysis | Lifting, helper: Helper, *, early: bool 
     An ``early`` call of ``locals()`` sees none that a lift changes.
     """
     tree = within.tree
-    function = _outermost(helper)
+    function = helper.outermost
     found: list[tuple[ast.AST | int, str]] = [
         (use.node, f"{name} is used here")
         for name, use in evaluating(tree)
@@ -72,11 +72,6 @@ def no_dynamic_names(within: Analysis | Lifting, helper: Helper, *, early: bool 
     ]
     for at, what in found:
         yield refuse("dynamic-names", at, what)
-
-
-def _outermost(helper: Helper) -> Scope:
-    """The outermost function around a helper."""
-    return [scope for scope in helper.scope.ancestors() if scope.kind == "function"][-1]
 
 
 def _sees(tree: ScopeTree, function: Scope, name: str, use: Use) -> bool:
@@ -200,7 +195,7 @@ def makes_definitions(helper: Helper) -> bool:
 def lifetimes_unseen(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing sees how long what the helper is passed is held, or by how many."""
     tree, names = lifting.tree, {name for name, _ in lifting.needs[helper]}
-    frame = _outermost(helper)
+    frame = helper.outermost
     found = tree.once(f"watched {id(frame)}", lambda: list(watched(tree, frame)))
     let_go = tree.once(f"let go {id(frame)}", lambda: list(_let_go(frame)))
     late = (each for each in let_go if each[2] in names and _may_follow(frame, helper, each[0].lineno))
