@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from codemods.plans.site import Site
@@ -109,46 +109,39 @@ def _walks_others(data: bytes, new: Path) -> bool:
 
 def loaded_alike(site: Site, path: Path, moved: ast.AST) -> Refusals:
     """The file to which something is moved is loaded as the source is."""
-    if (other := site.surroundings.once(("alike", path), lambda: _not_loaded_alike(site, path))) is not None:
-        yield refuse(other[0], moved, other[1])
+    found = site.surroundings.once(("alike", path), lambda: next(_not_alike(site, path), None))
+    if found is not None:
+        yield refuse(found[0], moved, found[1])
 
 
-def _not_loaded_alike(site: Site, path: Path) -> tuple[str, str] | None:
-    """The code and the reason for which a target is not; None if it is."""
-    module, around = site.layout.dotted(path), site.surroundings
+def _not_alike(site: Site, path: Path) -> Iterator[tuple[str, str]]:
+    """Why a target may be missing, or not be found, where the source is loaded, or loads more; with codes."""
+    module, around, code = site.layout.dotted(path), site.surroundings, "loaded-otherwise"
     if site.layout.frozen or module is None or path in site.overlay.made:
-        return None
-    if (why := _loaded_otherwise(path, module, around)) is not None:
-        return "loaded-otherwise", why
-    for folder in packages_around(path) if not site.overlay.exists(path) else ():
-        initial = folder / "__init__.py"
-        if folder in around.path.parents or not initial.is_file():
-            continue
-        tree = read_scopes(read_source(initial))
-        if effects_of(tree).runs(tree.source.tree.body):
-            what = f"{shown_path(initial, around.root)} would be loaded for it, which does something"
-            return "import-effects", what
-    return None
-
-
-def _loaded_otherwise(path: Path, module: str, around: Surroundings) -> str | None:
-    """Why a new file may be missing, or not be found, where the source is loaded; None if it is there too."""
+        return
     root, source = around.root, around.path
     if _is_ignored(path, source):
-        return f"git ignores {shown_path(path, root)}"
+        yield code, f"git ignores {shown_path(path, root)}"
     if (name := script_imported(source)) is not None:
-        return f"it is run as a script, and imported as {name}, by which {path.stem} would not be found"
+        what = f"it is run as a script, and imported as {name}, by which {path.stem} would not be found"
+        yield code, what
     listed = having(source.stem)
     for name in _SETTINGS if "." not in module else ():
         data = (root / name).read_bytes() if (root / name).is_file() else b""
         if _MODULES(data) and listed(data) and path.stem.encode() not in data:
-            return f"{name} lists its modules, {source.stem} and not {path.stem}"
+            yield code, f"{name} lists its modules, {source.stem} and not {path.stem}"
     for file, data in around.files():
         if source.name.encode() in data and _BY_PATH(data):
-            return f"{shown_path(file, root)} loads {source.name} by its path"
+            yield code, f"{shown_path(file, root)} loads {source.name} by its path"
         if _lists_modules(file, data, path):
-            return f"{shown_path(file, root)} lists the files of its folder, of which it would be one"
-    return None
+            yield code, f"{shown_path(file, root)} lists the files of its folder, of which it would be one"
+    for folder in packages_around(path) if not site.overlay.exists(path) else ():
+        initial = folder / "__init__.py"
+        if folder not in source.parents and initial.is_file():
+            tree = read_scopes(read_source(initial))
+            if effects_of(tree).runs(tree.source.tree.body):
+                what = f"{shown_path(initial, root)} would be loaded for it, which does something"
+                yield "import-effects", what
 
 
 def _is_ignored(path: Path, source: Path) -> bool:
