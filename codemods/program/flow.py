@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import cached_property
 
 from codemods.program.events import NotUnderstood
 from codemods.program.graph import Graph
@@ -41,7 +40,6 @@ class Flow:
         # Of names that an event, or one after it, may bind or unbind; those of places do neither.
         own = [self._bit.get(event.bind or event.unbind or "", 0) for event in graph.events]
         self._later = backward(graph.before, own, [-1] * len(own))
-        self._unbound = frozenset(event.unbind for event in graph.events if event.unbind is not None)
 
     def _forward(self) -> list[int]:
         """Mask of surely bound names before every event."""
@@ -82,7 +80,7 @@ class Flow:
 
     def unbinds(self, name: str) -> bool:
         """Tell whether the name is unbound anywhere in the frame."""
-        return name in self._unbound
+        return any(event.unbind == name for event in self.graph.events)
 
     def bound_at_end(self, name: str) -> bool:
         """Tell whether the name is bound whenever the frame ends normally."""
@@ -116,28 +114,18 @@ class Live:
     def __init__(self, graph: Graph, private: str | None) -> None:
         """``private`` is the class whose names are mangled in the frame."""
         self.graph = graph
-        self._reads: dict[str, set[int]] = {}
-        for node, indices in graph.points.items():
-            if isinstance(node, ast.Name):
-                self._reads.setdefault(mangle(node.id, private), set()).update(indices)
+        reads = [node for node in graph.points if isinstance(node, ast.Name)]
+        names = dict.fromkeys(mangle(node.id, private) for node in reads)
+        self._bits = {name: 1 << number for number, name in enumerate(names)}
+        live = [0] * len(graph.events)
+        for node in reads:
+            for index in graph.points[node]:
+                live[index] |= self._bits[mangle(node.id, private)]
+        # At every event, the names whose values may be read from there on before they are bound again.
+        stays = [~self._bits.get(event.bind or "", 0) for event in graph.events]
+        self._at = backward(graph.before, live, stays)
 
     def live(self, name: str, node: ast.AST) -> bool:
         """Tell whether a path from a place leads to a read of the name before it is bound again."""
         bit = self._bits.get(name, 0)
         return any(self._at[index] & bit for index in self.graph.points.get(node, []))
-
-    @cached_property
-    def _bits(self) -> dict[str, int]:
-        """A bit for every name that is read."""
-        return {name: 1 << number for number, name in enumerate(self._reads)}
-
-    @cached_property
-    def _at(self) -> list[int]:
-        """At every event, the names whose values may be read from there on before they are bound again."""
-        before = self.graph.before
-        stays = [~self._bits.get(event.bind or "", 0) for event in self.graph.events]
-        live = [0] * len(before)
-        for name, reads in self._reads.items():
-            for index in reads:
-                live[index] |= self._bits[name]
-        return backward(before, live, stays)

@@ -19,8 +19,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from codemods.program.nodes import DEFINITIONS
-
 T = TypeVar("T")
 
 # The fields that hold blocks, of every kind of node that has some, in the order of the text.
@@ -248,15 +246,6 @@ def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
         yield node
         for block in blocks_of(node):
             waiting.extend(block)
-
-
-def own_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Statements, handlers and cases in a node, in the order of the text, but for those of definitions."""
-    for block in blocks_of(node):
-        for inner in block:
-            if not isinstance(inner, DEFINITIONS):
-                yield inner
-                yield from own_statements(inner)
 
 
 @contextlib.contextmanager
