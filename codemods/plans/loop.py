@@ -20,7 +20,7 @@ from codemods.program.annotations import annotation_names, quoted_in, stated_by
 from codemods.program.globals import globals_of
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
-from codemods.program.loops import LoopError, Parts, loop_statement
+from codemods.program.loops import Parts, loop_statement
 from codemods.program.source import Source
 from codemods.rewrites.loop.rules import LoopDecision, decide_loop, field_of, groups_of, may_be_none
 from codemods.rewrites.loop.transform import Loop as Taken
@@ -61,7 +61,7 @@ def compose_loop(
     ``line`` gives the line of the user's file for one of that text.
 
     Raises:
-        TargetError: if the plan asks for something that can't be made.
+        TargetError, LoopError: if the plan asks for something that can't be made.
     """
     site, analysis = request.site, Analysis(source)
     title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
@@ -71,10 +71,7 @@ def compose_loop(
         raise TargetError(f"there are {len(scopes)} functions {function}")
     node = scopes[0].node
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    try:
-        parts = Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
-    except LoopError as error:
-        raise TargetError(str(error)) from None
+    parts = Parts(analysis, scopes[0], node, loop_statement(node, loop.at, line))
     if names := bound_first(parts, may_be_none(parts, request.accepted)):
         bound = reread(with_none_first(parts, names), source.path, source)
         prove_none_first(analysis.tree, bound, place_of(node), names)
@@ -219,30 +216,20 @@ class _Writer:
                 self.section.runtime.add(_ANY)
         return found
 
-    def _mentions(
-        self, names: Collection[str], made: Collection[Import], fields: Collection[str] = ()
-    ) -> bool:
-        """Import what an annotation mentions, for type checkers; tell whether that can be done.
-
-        In the body of its class, a field's name hides what else goes by it.
-        """
-        hidden = {"ClassVar", "InitVar", "KW_ONLY", *self._reserved(), *fields} - {"Any"}
-        if not hidden.isdisjoint(names):
-            return False
-        self.section.typing.update(made)
-        return True
-
     def _stated(self, found: Annotation | None, fields: Collection[str] = ()) -> Annotation | None:
-        """An annotation, if the new file can have it."""
-        if found is None:
-            return None
-        made = self.annotations.imports(found, self.site.home)
-        return found if self._mentions(found.names, made, fields) else None
+        """An annotation, if the new file can have it; in a class, the names of its fields hide others."""
+        return self.target.stating(self.annotations, found, {*self._hidden, *fields})
+
+    @property
+    def _hidden(self) -> set[str]:
+        """Names that annotations of the new file can't mention."""
+        return {"ClassVar", "InitVar", "KW_ONLY", *self._reserved()} - {"Any"}
 
     def _annotates(self, names: set[str]) -> None:
         """Import what annotations mention, for type checkers, where that can be done."""
         package, home = self.package or "", self.site.home
-        self._mentions(names, {made for name in names for made in self.known.elsewhere(name, package, home)})
+        if names.isdisjoint(self._hidden):
+            self.section.typing.update(m for name in names for m in self.known.elsewhere(name, package, home))
 
     def _imports_of_loop(self, decision: LoopDecision) -> None:
         self.section.runtime.add(_DATACLASS)

@@ -16,7 +16,6 @@ from codemods.program.repository import (
     dotted_name,
     folder_package,
     import_base,
-    package_of,
     python_files,
 )
 from codemods.program.source import Source, SourceError, read_source, shared_source
@@ -56,19 +55,6 @@ class Layout:
     def folders(self) -> tuple[Path, ...]:
         """Where modules of the project are looked for."""
         return (self.base, self.root, self.root / "src")
-
-    def package_of(self, path: Path) -> str:
-        """The package of a file that may not be there yet; empty if it is in none that is known."""
-        module = self.dotted(path)
-        return "" if module is None else package_of(path, module)
-
-    def manner(self, source: Source, path: Path) -> Manner:
-        """How a file that is made of the source imports from its package: as the source does, which loses its
-        own way where it goes to another place.
-        """
-        if self.rest != self.source or self.source_package is None:
-            return Manner()
-        return Manner(self.package_of(path), manner_of(source.tree, self.source_package).dots)
 
     def shown(self, path: Path) -> str:
         """A path as reports print it: relative to the root where it lies below it."""
@@ -166,18 +152,20 @@ class Site:
 
     def is_taken(self, path: Path) -> bool:
         """Tell whether there is a file in a target's place; not one that plans make afresh each time."""
-        overlay, frozen = self.overlay, self.layout.frozen
-        if path in overlay.made and not (frozen and path in overlay.followers):
-            return True
-        return not frozen and overlay.exists(path)
+        overlay = self.overlay
+        made = path in overlay.made and path not in overlay.followers
+        return made or (not self.layout.frozen and overlay.exists(path))
 
     def imports(self, source: Source, made: Sequence[str], future: tuple[str, ...] = ()) -> ImportSection:
         """No imports yet, of a file that is made of a source and imports from modules that are ``made``."""
         from codemods.rewrites.text.imports import ImportSection
 
-        planned = list(filter(None, map(self.layout.dotted, sorted(self.overlay.planned))))
-        manner = self.layout.manner(source, self.layout.rest)
-        return ImportSection(self.layout.folders, future, manner=manner, made=made, planned=planned)
+        layout, manner = self.layout, Manner()
+        own = [*made, *filter(None, map(layout.dotted, self.overlay.planned))]
+        # Code that goes to another place has lost the source's own way.
+        if layout.source_package is not None and layout.rest == layout.source:
+            manner = manner_of(source.tree, layout.source_package)
+        return ImportSection(layout.folders, future, manner=manner, made=own)
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

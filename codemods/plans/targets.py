@@ -56,6 +56,21 @@ class Target:
         names = self.names[helper]
         return Import.under(self.module, names.definition, names.calls[caller])
 
+    def stating(
+        self, known: Annotations, found: Annotation | None, taken: Collection[str]
+    ) -> Annotation | None:
+        """An annotation, if the file can have it: its names are not ``taken``, and mean nothing else there.
+
+        It imports them for type checkers.
+        """
+        if found is None or not found.names.isdisjoint(taken):
+            return None
+        imports, have = known.imports(found, self.site.home), self.imports.runtime | self.imports.typing
+        if any(other.bound == made.bound and other != made for made in imports for other in have):
+            return None
+        self.imports.typing.update(imports)
+        return found
+
     def made(self, texts: Sequence[str]) -> Source:
         """Make the file with the texts of what it gets, as an interpreter reads it.
 
@@ -137,7 +152,7 @@ def module_of(layout: Layout, path: Path) -> str:
     if path.is_dir():
         raise TargetError(f"{where}: is a folder; name a file")
     if layout.rest == layout.source and (beside := imported_as_script(layout.source)) is not None:
-        package = layout.package_of(layout.source)
+        package = layout.source_package
         what = f"{rest} imports {beside} as a script does that is run by its path, and then finds no {module}"
         raise TargetError(
             f"{where}: {what}; import {package}.{beside} there, or remove {package}/__init__.py"
@@ -220,29 +235,12 @@ def _import_globals(analysis: Analysis, decision: Decision, target: Target, help
 
 
 def _annotate(known: Annotations, decision: Decision, target: Target) -> None:
-    """Choose the annotations of the new parameters, and import what they mention for type checkers."""
+    """Choose the annotations of the new parameters."""
     taken = {target.names[helper].definition for helper in target.helpers}
-    loaded = {made.module for made in target.imports.runtime}
     for helper in target.helpers:
         for need in decision.lifting.needs[helper]:
-            if (found := known.of(*need)) is None:
-                continue
-            imports = known.imports(found, target.site.home)
-            if _can_have(target, found, imports, taken):
-                for made in imports - found.imports:
-                    # For type checkers alone, unless the module is loaded anyway.
-                    here = target.imports.runtime if made.module in loaded else target.imports.typing
-                    here.add(made)
-                target.imports.typing.update(found.imports)
+            if (found := target.stating(known, known.of(*need), taken)) is not None:
                 target.stated[helper, need] = known.written(found)
-
-
-def _can_have(target: Target, found: Annotation, imports: Collection[Import], taken: Collection[str]) -> bool:
-    """Tell whether a target can mention what an annotation does: its names mean nothing else there."""
-    if not found.names.isdisjoint(taken):
-        return False
-    have = target.imports.runtime | target.imports.typing
-    return all(other.bound != made.bound or other == made for made in imports for other in have)
 
 
 def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) -> tuple[int, str]:

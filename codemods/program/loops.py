@@ -12,14 +12,14 @@ from codemods.program import nodes
 from codemods.program.flow import Flow, Live
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Binder, Scope, Use
-from codemods.program.source import blocks_of
+from codemods.program.source import Unusable, blocks_of
 
 Region = Literal["setup", "loop", "tail"]
 _LOOPS = (ast.For, ast.While, ast.AsyncFor)
 _AROUND = (ast.With, ast.Try, ast.TryStar, ast.If)
 
 
-class LoopError(Exception):
+class LoopError(Unusable):
     """There is no such loop; the message is one line."""
 
 

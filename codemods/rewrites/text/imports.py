@@ -20,7 +20,7 @@ from codemods.rewrites.text.layout import comments_above, documentation, line_li
 class ImportSection:
     """Imports of one file, rendered in sections: standard library, others, the project's own, relative ones.
 
-    ``made`` are modules of the project that need not be there yet, as are those that plans will have made.
+    ``made`` are modules of the project that need not be there yet.
     """
 
     roots: tuple[Path, ...]
@@ -29,7 +29,6 @@ class ImportSection:
     typing: set[Import] = field(default_factory=set)
     manner: Manner = field(default_factory=Manner)
     made: Collection[str] = ()
-    planned: Collection[str] = ()
 
     def render(self, newline: str, width: int) -> str:
         """The section's text, without blank lines around it."""
@@ -65,7 +64,7 @@ class ImportSection:
         top = made.module.partition(".")[0]
         if top in sys.stdlib_module_names:
             return 0
-        own = any(module.partition(".")[0] == top for module in (*self.made, *self.planned)) or any(
+        own = any(module.partition(".")[0] == top for module in self.made) or any(
             (root / top).is_dir() or (root / f"{top}.py").is_file() for root in self.roots
         )
         return 2 if own else 1
