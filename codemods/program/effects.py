@@ -36,7 +36,9 @@ class Effects:
 
     def _in_body(self, node: ast.ClassDef) -> Effects:
         inner = copy.copy(self)
-        inner._values, inner._in_class = self._values.within(_bound_in(node)), True
+        # Functions in it have names of their own.
+        bound = {name for each in own_nodes(node.body) for name in names_bound(each)}
+        inner._values, inner._in_class = self._values.within(bound), True
         inner._properties = set()
         return inner
 
@@ -141,18 +143,9 @@ class Effects:
         return all(value is None or self._values.of(value)[1] <= Kind.MADE for value in given)
 
 
-def _bound_in(node: ast.ClassDef) -> set[str]:
-    """Names that the body of a class may bind; functions in it have their own."""
-    return {name for inner in own_nodes(node.body) for name in names_bound(inner)}
-
-
 def _bases(node: ast.ClassDef) -> list[ast.expr]:
     """The bases of a class, and its metaclass."""
     return [*node.bases, *(keyword.value for keyword in node.keywords if keyword.arg == "metaclass")]
-
-
-def _has_hooks(node: ast.ClassDef, hooks: Iterable[str]) -> bool:
-    return any(isinstance(inner, Definition) and inner.name in hooks for inner in node.body)
 
 
 def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
@@ -161,7 +154,8 @@ def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
         return values.is_type(base.slice) and _is_plain_base(values, base.value, depth)
     found = values.meaning(base)
     if isinstance(found, ast.ClassDef):
-        plain = not _has_hooks(found, _HOOKS) and depth < _DEEPEST
+        hooked = any(isinstance(inner, Definition) and inner.name in _HOOKS for inner in found.body)
+        plain = not hooked and depth < _DEEPEST
         plain = plain and all(values.decorates(each) < Effect.RUNS for each in found.decorator_list)
         plain = plain and not _has_metaclass(values, found)
         return plain and all(_is_plain_base(values, each, depth + 1) for each in _bases(found))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from codemods.program.helpers import Helper
-from codemods.program.imports import Import, imports_of
+from codemods.program.imports import Import, bound_name, imports_of
 from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
 from codemods.program.nodes import all_defaults
@@ -107,12 +107,9 @@ class Globals:
 
     def _same_thing(self, name: str, imports: tuple[ImportNode, ...]) -> bool:
         """Tell whether several imports bind one name to one thing, as ``import a`` and ``import a.b`` do."""
-        if len(imports) == 1:
-            return True
-        return all(
+        return len(imports) == 1 or all(
             isinstance(node, ast.Import)
-            and all(alias.asname is None for alias in node.names if alias.name.partition(".")[0] == name)
-            and all(alias.asname != name for alias in node.names)
+            and all(alias.asname is None for alias in node.names if bound_name(alias) == name)
             for node in imports
         )
 

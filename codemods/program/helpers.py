@@ -72,23 +72,10 @@ def find_helpers(tree: ScopeTree) -> list[Helper]:
     found = []
     for scope in tree.scopes():
         node, outer = scope.node, scope.parent
-        if (
-            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            or outer is None
-            or outer.kind != "function"
-        ):
-            continue
-        reads = sorted(free_uses.get(scope, []), key=lambda read: read[2].position)
-        found.append(
-            Helper(
-                name=node.name,
-                node=node,
-                scope=scope,
-                outer=outer,
-                reads=reads,
-                lazy=isinstance(node, ast.AsyncFunctionDef) or (tree.yields and is_generator(node)),
-            )
-        )
+        if outer is not None and outer.kind == "function" and isinstance(node, FunctionNode):
+            reads = sorted(free_uses.get(scope, []), key=lambda read: read[2].position)
+            lazy = isinstance(node, ast.AsyncFunctionDef) or (tree.yields and is_generator(node))
+            found.append(Helper(node.name, node, scope, outer, reads, lazy))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from codemods.program.imports import bound_name
 from codemods.program.words import words
@@ -115,11 +115,6 @@ def called_name(call: ast.Call) -> str:
 def called(node: ast.expr) -> ast.expr:
     """Return the called expression of a decorator or base that is a call; else the expression itself."""
     return node.func if isinstance(node, ast.Call) else node
-
-
-def is_accessor(decorator: ast.expr) -> TypeGuard[ast.Attribute]:
-    """Tell whether a decorator is that of a property's other functions: ``@name.setter``."""
-    return isinstance(decorator, ast.Attribute) and decorator.attr in ("deleter", "getter", "setter")
 
 
 def first_of(node: ast.expr) -> ast.expr:

@@ -104,7 +104,7 @@ def packages_around(path: Path) -> list[Path]:
     if not outer:
         return near or _named_folders(path, below, top)
     around = below[: outer[-1] + 1]
-    return around if _is_spelled(".".join(folder.name for folder in reversed(around)), top) else near
+    return around if _spelled(".".join(folder.name for folder in reversed(around)), top) else near
 
 
 def _named_folders(path: Path, below: list[Path], top: Path) -> list[Path]:
@@ -178,13 +178,6 @@ def _spelled(dotted: str, top: Path) -> frozenset[str]:
     """Modules of a folder that some file of a project imports by its dotted name."""
     found = (_imported_from(dotted).findall(data) for _, data in mentioning(python_files(top), [dotted]))
     return frozenset(map(bytes.decode, itertools.chain.from_iterable(found)))
-
-
-@functools.lru_cache(maxsize=256)
-def _is_spelled(dotted: str, top: Path) -> bool:
-    """Tell whether some file of a project imports by the dotted name of a folder."""
-    pattern = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(dotted).encode() + rb"\b", re.MULTILINE)
-    return any(pattern.search(data) for _, data in mentioning(python_files(top), [dotted]))
 
 
 def import_base(path: Path) -> Path:

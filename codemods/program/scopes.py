@@ -133,7 +133,6 @@ class ScopeTree:
         self.lazy: list[Use] = []
         self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
-        self.bound_names: set[str] = set()
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """A fact about the file, worked out when first asked for."""

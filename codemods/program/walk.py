@@ -34,7 +34,6 @@ def read_scopes(source: Source) -> ScopeTree:
     """The scopes of a file, with every use and binding of every name."""
     tree = ScopeTree(source)
     Walk(tree).whole()
-    tree.bound_names = {name for _, name in tree.binders}
     return tree
 
 

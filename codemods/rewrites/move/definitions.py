@@ -13,7 +13,7 @@ from codemods.program.effects import Effect
 from codemods.program.globals import GlobalName, ImportNode, globals_of
 from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
-from codemods.program.nodes import called, first_line, is_accessor, own_nodes
+from codemods.program.nodes import called, first_line, own_nodes
 from codemods.program.scopes import ScopeTree, Use, dotted
 from codemods.program.source import all_blocks
 from codemods.program.words import words
@@ -132,7 +132,8 @@ class Definitions:
                 if dotted(self.tree, self.tree.scope_of(node), keyword.value) != "abc.ABCMeta":
                     yield keyword.value.lineno
             for decorator in getattr(node, "decorator_list", ()):
-                if not self._describes(decorator) and not is_accessor(decorator):
+                accesses = getattr(decorator, "attr", None) in ("deleter", "getter", "setter")
+                if not accesses and not self._describes(decorator):
                     yield decorator.lineno
 
     def _describes(self, node: ast.expr) -> bool:

@@ -232,7 +232,7 @@ def watched(tree: ScopeTree, frame: Scope) -> Iterator[Watched]:
     referred to; the object, if it is a certain one.
     """
     for name in _COUNTS:
-        if name in tree.attributes or name in tree.bound_names:
+        if name in tree.attributes or name in tree.names:
             yield tree.attributes.get(name, 1), f"{name} is used here", None
     for (owner, name), binders in tree.binders.items():
         if name == "__del__" and owner.kind == "class":

@@ -27,7 +27,7 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
     yield from assumptions.nothing_looks(lifting, helper)
     found: list[tuple[int | ast.AST, str]] = [
         (tree.attributes.get(word, helper.node.lineno), f"{word} sees how deep the stack is")
-        for word in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.bound_names))
+        for word in sorted(_STACK_ATTRIBUTES & (tree.attributes.keys() | tree.names))
     ]
     for node in tree.nodes:
         match node:
