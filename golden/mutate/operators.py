@@ -63,11 +63,9 @@ _JOINED = (cst.SimpleString, cst.ConcatenatedString, cst.FormattedString, cst.Li
 @_operator
 def arithmetic(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """Put plus for minus, times for divided by, or overwrite instead of adding."""
-    if isinstance(node, cst.BinaryOperation):
-        if not isinstance(node.left, _JOINED) and not isinstance(node.right, _JOINED):
-            yield from source.exchanged(node.operator, _ARITHMETIC)
-    elif isinstance(node, cst.AugAssign):
-        if not isinstance(node.value, _JOINED):
+    if isinstance(node, cst.BinaryOperation | cst.AugAssign):
+        parts = (node.value,) if isinstance(node, cst.AugAssign) else (node.left, node.right)
+        if not any(isinstance(part, _JOINED) for part in parts):
             yield from source.exchanged(node.operator, _ARITHMETIC)
     elif isinstance(node, cst.Minus) and not _of_number(node, source):
         yield source.token(node, "-", "+")
@@ -94,7 +92,9 @@ _COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
     cst.Equal: ("==", "!="),
     cst.NotEqual: ("!=", "=="),
     cst.Is: ("is", "is not"),
+    cst.IsNot: ("is not", "is"),
     cst.In: ("in", "not in"),
+    cst.NotIn: ("not in", "in"),
 }
 
 
@@ -102,18 +102,13 @@ _COMPARISONS: dict[type[cst.CSTNode], tuple[str, str]] = {
 def comparison(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """Make a comparison off by one, or the opposite."""
     yield from source.exchanged(node, _COMPARISONS)
-    if isinstance(node, cst.IsNot | cst.NotIn):
-        yield source.replace(node, "is" if isinstance(node, cst.IsNot) else "in")
 
 
 @_operator
 def condition(node: cst.CSTNode, source: Source) -> Iterator[Edit]:
     """Negate a condition, or join it by the other of and/or."""
-    if isinstance(node, cst.And):
-        yield source.token(node, "and", "or")
-    elif isinstance(node, cst.Or):
-        yield source.token(node, "or", "and")
-    elif isinstance(node, cst.If | cst.IfExp):
+    yield from source.exchanged(node, {cst.And: ("and", "or"), cst.Or: ("or", "and")})
+    if isinstance(node, cst.If | cst.IfExp):
         test = node.test
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
             yield source.replace(test, source.text(test.expression))
