@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.check.progress import progress
+from golden.check.ab import Side
 from golden.compare import Different, Identical
 from golden.compare.learn import repeats
 from golden.mutate.copies import Snapshot
 from golden.reach.reached import Reached, read_reached
-from golden.record import Run, record_run
+from golden.record import Run
 from golden.report.text import describe
 from golden.trace.errors import NothingComparable
 from golden.trace.trace import Trace
@@ -39,17 +39,8 @@ def originals(
 
     def record(run: Run, suffix: str) -> tuple[Trace, float]:
         with tree.copy() as place:
-            label = f"{run.name}{suffix}"
-            progress.say(f"{label}: running")
-            begun = time.monotonic()
-            found = record_run(
-                run,
-                root=place,
-                out=out / label,
-                data=run.data_folder(),
-                label=label,
-                reach=() if suffix else files,
-            )
+            side, begun = Side(f"{run.name}{suffix}", run, place), time.monotonic()
+            found = side.record(out / side.label, run.data_folder(), reach=() if suffix else files)
             return found, time.monotonic() - begun
 
     with ThreadPoolExecutor(max_workers=workers) as pool:

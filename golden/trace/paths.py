@@ -1,4 +1,4 @@
-"""Names that say which env they belong to, and names of fields that can't repeat."""
+"""Patterns of fields that can't repeat, and of files."""
 
 from __future__ import annotations
 
