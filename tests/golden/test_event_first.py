@@ -228,3 +228,24 @@ def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
     assert found is not None
     texts = [side.text for side in (found.left, found.right) if side is not None]
     assert any(line in text for text in texts), found
+
+
+def test_a_line_of_a_moved_loop_is_found_among_those_that_move_it() -> None:
+    """Only the function that the loop left has its variables from before."""
+    condition, stepped = ("if step >= 5:", "if step > 5:"), "state, done = env.step(action)"
+    left = [
+        Line("train.py", 0, "main", "", {"done": "False"}),
+        Line("train.py", 8, "main", "for step in range(9):", {"step": "5"}),
+        Line("train.py", 9, "main", condition[0], {}),
+        Line("train.py", 10, "main", stepped, {"state": "1"}),
+    ]
+    right = [
+        Line("train.py", 0, "main", "", {"done": "False"}),
+        Line("loop.py", 1, "<module>", "from typing import TYPE_CHECKING", {"TYPE_CHECKING": "False"}),
+        Line("loop.py", 6, "run", "for step in range(9):", {"step": "5"}),
+        Line("loop.py", 7, "run", condition[1], {}),
+        Line("loop.py", 8, "run", stepped, {"state": "1", "done": "False"}),
+    ]
+    found = locate_line(left, right, frozenset())
+    assert found is not None
+    assert [side and side.text for side in (found.left, found.right)] == [*condition]
