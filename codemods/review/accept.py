@@ -74,8 +74,7 @@ def _of(outcome: Outcome) -> Iterator[Item]:
     match outcome:
         case Changed(head=place, gone=gone, new=new, names=names):
             for name in names:
-                text = f"{name.name} means {name.after}, before {name.before}"
-                yield Item(name.id, "name", place.path, place.line, place.line, place.qualname, text)
+                yield Item(name.id, "name", place.path, place.line, place.line, place.qualname, str(name))
             yield from (_left("gone", outcome.base.qualname, left) for left in gone)
             yield from (_left("new", place.qualname, left) for left in new)
         case New(head=place, left=left):

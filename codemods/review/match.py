@@ -28,12 +28,17 @@ _ANNOTATIONS = {False: "what they say", True: "texts (from __future__ import ann
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """A name that means something else in the new place, though the text is the same."""
+    """A name that means something else in the new place, or may, though the text is the same."""
 
     name: str
     before: str
     after: str
     id: str = ""
+
+    def __str__(self) -> str:
+        if self.before == self.after:
+            return f"what {self.name} means can't be known: {self.after}"
+        return f"{self.name} means {self.after}, before {self.before}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _details(review: Review) -> Iterator[str]:
         if isinstance(outcome, Changed):
             yield f"changed  {_at(outcome.head)}{_moved(outcome.base, outcome.head)}"
             yield from also
-            yield from (f"    {n.name} means {n.after}, before {n.before}" for n in outcome.names)
+            yield from (f"    {name}" for name in outcome.names)
             yield from _lines(outcome.gone, "before")
             yield from _lines(outcome.new, "after")
         elif isinstance(outcome, Renamed):

@@ -1,10 +1,13 @@
 """Names that come by star imports of the tree's own modules, and modules that their own package imports."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
+from codemods.review.cli import main
 from tests.codemods.review.conftest import Reviewed
+from tests.trees import write
 
 Files = Mapping[str, str]
 USE = "from pkg import make\n\n\ndef f(x):\n    y = make(x)\n    return y + 1\n"
@@ -87,3 +90,21 @@ def test_a_star_import_that_may_bring_another_thing_leaves_something_to_read(
     files = {**STARS, "pkg/__init__.py": initial}
     reviewed = compare({**files, **before, "use.py": USE}, {**files, **after, "use.py": USE})
     assert reviewed.status == 1
+
+
+def test_what_a_star_import_leaves_open_is_told_as_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A submodule and a variable of one name.
+    files = {
+        "data/__init__.py": "from .coco import ROOT\nfrom .config import *\n",
+        "data/coco.py": "ROOT = 1\n",
+        "data/config.py": "coco = {}\n",
+    }
+    used = "from data import *\n\n\ndef train():\n    return f(coco)\n"
+    write(tmp_path / "before", {**files, "train.py": f"{used}\n\ndef f(x):\n    return x\n"})
+    parts = {"parts.py": "def f(x):\n    return x\n"}
+    write(tmp_path / "after", {**files, **parts, "train.py": f"from parts import f\n{used}"})
+    assert main(["--base", str(tmp_path / "before"), "--head", str(tmp_path / "after")]) == 1
+    said = capsys.readouterr().out
+    assert "what coco means can't be known: train.py has a star import, which may bind coco" in said
