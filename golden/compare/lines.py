@@ -65,8 +65,8 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
         for a, b in zip(x, y, strict=True):
             held[0].update(a.values)
             held[1].update(b.values)
-            other = (n for n in unequal(a.values, b.values) if held[0].get(n) != held[1].get(n))
-            names = [n for n in other if (a.text, n) not in known]
+            both = (n for n in unequal(a.values, b.values) if n in held[0] and n in held[1])
+            names = [n for n in both if held[0][n] != held[1][n] and (a.text, n) not in known]
             # Without a text it is what was set before.
             if names and a.text:
                 used = {*names, *_IDENTIFIER.findall(a.text)}

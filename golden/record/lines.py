@@ -48,9 +48,7 @@ class LineLog:
             frame = frame.f_back
         for frame in reversed(frames):
             frame.f_trace = self._local
-            self._running[frame] = (frame.f_lineno, self._words.values(frame))
-            # What was set before, of no line.
-            self._write(frame, 0, self._running[frame][1])
+            self._enter(frame)
         threading.settrace(self._global)
         sys.settrace(self._global)
 
@@ -76,8 +74,15 @@ class LineLog:
     def _global(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event != "call" or not self._is_own(frame):
             return None
-        self._running[frame] = (frame.f_lineno, self._words.values(frame))
+        self._enter(frame)
         return self._local
+
+    def _enter(self, frame: FrameType) -> None:
+        """Write what is set before the first line of a frame, of no line."""
+        before = self._words.values(frame)
+        self._running[frame] = (frame.f_lineno, before)
+        if self._left:
+            self._write(frame, 0, before)
 
     def _local(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event not in ("line", "return") or not self._left:

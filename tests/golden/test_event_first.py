@@ -44,7 +44,7 @@ def move(host, epoch, score):
         return {"type": "pruned", "epoch": epoch, "reason": "low score", "cooldown": host.cooldown}
     return None
 
-def main():
+def main(epochs=8):
     torch.manual_seed(0)
     policy = nn.Linear(6, 2)
     optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
@@ -54,7 +54,7 @@ def main():
     best, rewards, total = 0.0, [], 0
     for update in range(2):
         hosts = [Host(1.0), Host(1.5)]
-        for epoch in range(8):
+        for epoch in range(epochs):
             for env, host in enumerate(hosts):
                 with torch.no_grad():
                     logits = policy(held) * host.gain + 0.1 * epoch
@@ -210,8 +210,8 @@ def lines_of(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> list[L
 
 
 LOOP = "    for update in range(2):\n"
-STATE = "policy, optimizer, train, held, train_y, held_y, log, best, rewards, total"
-MOVED = TRAIN.replace(LOOP, f"    run({STATE})\n\ndef run({STATE}):\n{LOOP}")
+STATE = "epochs, policy, optimizer, train, held, train_y, held_y, log, best, rewards, total"
+MOVED = TRAIN.replace(LOOP, f"    run(({STATE}))\n\ndef run(state):\n    {STATE} = state\n{LOOP}")
 
 
 @pytest.mark.parametrize("script", [TRAIN, MOVED], ids=["in place", "moved to a function"])
@@ -225,9 +225,7 @@ def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
         for number, text in enumerate((TRAIN, TRAIN, changed))
     )
     found = locate_line(left, right, noise(left, again))
-    assert found is not None
-    texts = [side.text for side in (found.left, found.right) if side is not None]
-    assert any(line in text for text in texts), found
+    assert line in found
 
 
 def test_a_line_of_a_moved_loop_is_found_among_those_that_move_it() -> None:
@@ -247,5 +245,4 @@ def test_a_line_of_a_moved_loop_is_found_among_those_that_move_it() -> None:
         Line("loop.py", 8, "run", stepped, {"state": "1", "done": "False"}),
     ]
     found = locate_line(left, right, frozenset())
-    assert found is not None
-    assert [side and side.text for side in (found.left, found.right)] == [*condition]
+    assert found == f"train.py:9 main (head: loop.py:7 run) `{condition[0]}` -> `{condition[1]}`"
