@@ -134,9 +134,7 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             site = site_of(analysis.source, layout, overlay)
         scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
         names = {row.name for row in moved}
-        request = _request(
-            loaded, moves, analysis, scope, site, kept | read_at_calls(seams, site), names, accepted
-        )
+        request = _request(loaded, moves, scope, site, kept | read_at_calls(seams, site), names, accepted)
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
         put_files(site, analysis.source, outcome.files)
@@ -197,7 +195,6 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
 def _request(
     loaded: Loaded,
     moves: Sequence[tuple[Move, Path]],
-    analysis: Analysis,
     scope: list[Helper],
     site: Site,
     seams: frozenset[str],

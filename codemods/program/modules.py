@@ -214,9 +214,11 @@ class Project:
         if found is None:
             return None if path is None else path.removeprefix("builtins.")
         value = None if found.members else _value(found.node, found.name)
-        if isinstance(value, (ast.ClassDef, ast.expr)):
-            parts = (inner for part in _outside_of(value) for inner in ast.walk(part))
-            self._homes |= {id(inner): found.module for inner in parts}
+        made_of = [value] if isinstance(value, ast.expr) else []
+        if isinstance(value, ast.ClassDef):
+            # What the file around evaluates to make it, but for its body.
+            made_of = [*value.decorator_list, *value.bases, *(keyword.value for keyword in value.keywords)]
+        self._homes |= {id(inner): found.module for part in made_of for inner in ast.walk(part)}
         return value
 
 
@@ -228,13 +230,6 @@ def _value(statement: ast.stmt | None, name: str) -> Meant:
         case ast.Assign([ast.Name(id=bound)], value) | ast.AnnAssign(ast.Name(id=bound), value=value):
             return value if bound == name else None
     return None
-
-
-def _outside_of(node: ast.ClassDef | ast.expr) -> list[ast.expr]:
-    """List the expressions that the file around a value evaluates to make it, but for the body of a class."""
-    if isinstance(node, ast.expr):
-        return [node]
-    return [*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)]
 
 
 def effects_of(tree: ScopeTree, *, annotations: bool = True) -> Effects:

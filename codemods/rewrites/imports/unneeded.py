@@ -85,7 +85,8 @@ class Left:
         """Decide. ``loading`` rehearses what loading the file with a tree does."""
         aliases = list(self._unused())
         if aliases:
-            needed = self.before.once("needed", lambda: _names_needed(self.before))
+            # Those that the code read, or a text mentions.
+            needed = self.before.once("needed", lambda: {*self.before.read, *dict(mentions(self.before))})
             there = {bound_name(a) for s in import_statements(self.before.source.tree) for a in s.names}
             aliases = [alias for alias in aliases if alias.name in needed or alias.name not in there]
         if not aliases:
@@ -198,11 +199,6 @@ def _first_difference(before: Run, after: Run) -> tuple[int, str, str] | None:
         if "." in module and module not in after.loaded:
             return line, f"{module} would not be loaded any more", module
     return None
-
-
-def _names_needed(tree: ScopeTree) -> frozenset[str]:
-    """Names that a module's own code reads, and those that its texts mention."""
-    return tree.read.union(name for name, _ in mentions(tree))
 
 
 def import_statements(tree: ast.Module) -> Iterator[ImportNode]:
