@@ -69,9 +69,11 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
             names = [n for n in both if held[0][n] != held[1][n] and (a.text, n) not in known]
             # Without a text it is what was set before.
             if names and a.text:
+                # What was set to the same again is no cause.
+                still = [(gap, others.intersection(unequal(*held))) for gap, others in gaps if others]
                 used = {*names, *_IDENTIFIER.findall(a.text)}
-                causes = [gap for gap, others in gaps if others & used]
-                causes = causes or [gap for gap, others in gaps if others]
+                causes = [gap for gap, others in still if others & used]
+                causes = causes or [gap for gap, others in still if others]
                 return _of_gap(causes[-1]) if causes else _told(a, b, names)
     every = [gap for gap, _ in gaps]
     wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every[-1:]

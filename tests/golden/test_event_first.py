@@ -246,3 +246,17 @@ def test_a_line_of_a_moved_loop_is_found_among_those_that_move_it() -> None:
     ]
     found = locate_line(left, right, frozenset())
     assert found == f"train.py:9 main (head: loop.py:7 run) `{condition[0]}` -> `{condition[1]}`"
+
+
+def test_a_variable_that_is_bound_first_is_no_cause_once_both_set_it() -> None:
+    used = "loss = delta * 2"
+    left = [
+        Line("train.py", 4, "main", "delta = 1", {"delta": "1"}),
+        Line("train.py", 5, "main", used, {"loss": "2"}),
+    ]
+    first = Line("train.py", 3, "main", "delta = None", {"delta": "None"})
+    right = [first, left[0], Line("loop.py", 9, "run", used, {"loss": "3"})]
+    assert (
+        locate_line(left, right, frozenset())
+        == f"train.py:5 main (head: loop.py:9 run) `{used}` sets loss: 2 -> 3"
+    )
