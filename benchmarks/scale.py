@@ -177,7 +177,7 @@ def show(totals: Totals, sample: str | None, number: int) -> None:
 def costs_alone(files: Iterator[Path]) -> None:
     """Print how many helpers are lifted, and how many more would be without each rule."""
     from codemods.program.lifting import Analysis
-    from codemods.program.source import SourceError, read_source, room_for_nesting
+    from codemods.program.source import SourceError, analysing, read_source
     from codemods.rewrites.lift import decision
 
     rules = decision.CHECKS
@@ -190,7 +190,7 @@ def costs_alone(files: Iterator[Path]) -> None:
 
     for path in files:
         try:
-            with room_for_nesting():
+            with analysing():
                 analysis = Analysis(read_source(path))
                 found = decision.decide(analysis, analysis.helpers) if analysis.helpers else None
                 helpers += len(analysis.helpers)

@@ -17,7 +17,7 @@ from libcst.codemod import CodemodCommand, CodemodContext, SkipFile
 
 from codemods.plans.single import extract_source
 from codemods.program.lifting import Analysis
-from codemods.program.source import Unusable, decode_source, no_collection, room_for_nesting
+from codemods.program.source import Unusable, analysing, decode_source
 
 
 class LiftHelpers(CodemodCommand):
@@ -58,7 +58,7 @@ class LiftHelpers(CodemodCommand):
                 f"{path}: libcst reads it differently, or another command changed it; run `codemods extract`"
             )
         try:
-            with no_collection(), room_for_nesting():
+            with analysing():
                 report = extract_source(Analysis(decode_source(data, path)), self.function, self.helpers)
         except Unusable as error:
             raise SkipFile(str(error)) from None

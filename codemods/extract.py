@@ -10,7 +10,7 @@ import click
 
 from codemods.output import put, run_command
 from codemods.program.repository import project_root, read_tools, unreadable_files
-from codemods.program.source import read_source, room_for_nesting
+from codemods.program.source import read_source
 from esper_harness.commands import leave
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def command(explain: str | None, **given: Any) -> int:
     told = given["root"] if plan is not None else None
     root = told.resolve() if told is not None else project_root(plan or file)
     read_tools(root / "pyproject.toml")
-    with room_for_nesting():
-        report = _carried_out(given)
+    report = _carried_out(given)
     if not quiet and (plan is not None or given["to"] is not None):
         for path, kind in unreadable_files(root):
             click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from codemods.program.source import Unusable, no_collection
+from codemods.program.source import Unusable, analysing
 
 
 class OutputError(click.ClickException):
@@ -25,7 +25,7 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
     """Run a command; its exit status: 2 for input that can't be used, of which one line is told."""
     name = f"codemods {command.name}"
     try:
-        with no_collection():
+        with analysing():
             status = command.main(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )

@@ -12,12 +12,12 @@ def all_codes(path: Path) -> dict[str, list[str]]:
     Rules that look at other files are left out, and a rule that fails because one before it would refuse.
     """
     from codemods.program.lifting import Analysis, Lifting
-    from codemods.program.source import read_source, room_for_nesting
+    from codemods.program.source import analysing, read_source
     from codemods.rewrites.lift import decision
     from codemods.rewrites.refusals import first
 
     found: dict[str, list[str]] = {}
-    with room_for_nesting():
+    with analysing():
         analysis = Analysis(read_source(path))
         lifting = Lifting(analysis, set(analysis.helpers), {})
         names = numbered([helper.qualname for helper in analysis.helpers])

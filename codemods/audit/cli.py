@@ -10,7 +10,6 @@ import click
 from codemods.audit.build import build_report
 from codemods.audit.text import render_text
 from codemods.output import put, run_command
-from codemods.program.source import room_for_nesting
 from esper_harness.report.json import json_text
 
 
@@ -59,7 +58,6 @@ def command(
     for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")
-    with room_for_nesting():
-        report = build_report(file, function=function, tests=tests, root=root, accept=accept)
+    report = build_report(file, function=function, tests=tests, root=root, accept=accept)
     put(json_text(report) if output_format == "json" else render_text(report), output)
     return 1 if any(helper.here.refusal for helper in report.helpers) and not exit_zero else 0

@@ -21,7 +21,7 @@ from codemods.hotpath.pragmas import Pragma, apply_pragmas, find_pragmas, marks
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Finding, Place, Report
 from codemods.hotpath.trees import File
-from codemods.program.source import SourceError, no_collection, room_for_nesting
+from codemods.program.source import SourceError, analysing
 
 _ROUNDS = 3
 _MOST_LEVELS = 2
@@ -32,7 +32,7 @@ def analyse(files: Sequence[File], config: Config) -> Report:
     wrong: list[Finding] = []
     modules: list[Module] = []
     pragmas: list[Pragma] = []
-    with no_collection(), room_for_nesting():
+    with analysing():
         for file in files:
             try:
                 if file.problem is not None:

@@ -249,28 +249,21 @@ def statements_in(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 @contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Leave reference cycles alone during a command, which makes many objects and keeps them."""
-    enabled = gc.isenabled()
+def analysing() -> Iterator[None]:
+    """Leave reference cycles alone during a command, which makes many objects and keeps them; and let deeply
+    nested programs be walked: one that is deeper still raises `SourceError`.
+    """
+    enabled, limit = gc.isenabled(), sys.getrecursionlimit()
     gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            # As old objects; else the next one that is made has all of these looked through.
-            gc.freeze()
-            gc.unfreeze()
-            gc.enable()
-
-
-@contextlib.contextmanager
-def room_for_nesting() -> Iterator[None]:
-    """Let deeply nested programs be walked; one that is deeper still raises `SourceError`."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEEPEST))
+    sys.setrecursionlimit(max(limit, _DEEPEST))
     try:
         yield
     except RecursionError:
         raise SourceError("the program is nested too deeply to be analysed") from None
     finally:
-        sys.setrecursionlimit(before)
+        sys.setrecursionlimit(limit)
+        if enabled:
+            # As old objects; else the next one that is made has all of these looked through.
+            gc.freeze()
+            gc.unfreeze()
+            gc.enable()
