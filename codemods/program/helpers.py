@@ -54,10 +54,7 @@ class Helper:
     @property
     def root(self) -> Scope:
         """The module-level function or class that it lies in."""
-        for scope in self.scope.ancestors():
-            if scope.parent is not None and scope.parent.kind == "module":
-                return scope
-        raise AssertionError("a helper outside every function")
+        return next(s for s in self.scope.ancestors() if s.parent is not None and s.parent.kind == "module")
 
     @property
     def top(self) -> ast.stmt:

@@ -62,11 +62,9 @@ class Analysis:
 
     def helper_at(self, owner: Scope, name: str) -> Helper | None:
         """The helper that a variable is bound to by definition."""
-        for binder in self.tree.binders.get((owner, name), []):
-            scope = self.tree.by_node.get(binder.node)
-            if scope is not None and scope in self.by_scope:
-                return self.by_scope[scope]
-        return None
+        binders = self.tree.binders.get((owner, name), [])
+        scopes = (scope for b in binders if (scope := self.tree.by_node.get(b.node)) is not None)
+        return next((self.by_scope[scope] for scope in scopes if scope in self.by_scope), None)
 
     def uses(self, helper: Helper) -> list[Use]:
         """Every load of the helper's name."""

@@ -60,10 +60,7 @@ class Scope:
 
     def frame(self) -> Scope:
         """The scope whose flow of control this one's code is part of (itself, where it is deferred)."""
-        for scope in self.ancestors():
-            if scope.deferred or scope.kind == "module":
-                return scope
-        raise AssertionError("a scope without a module")
+        return next(scope for scope in self.ancestors() if scope.deferred or scope.kind == "module")
 
     @property
     def space(self) -> Scope:

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import io
+import itertools
 import re
 import symtable
 import sys
@@ -57,12 +58,7 @@ class Source:
     @cached_property
     def starts(self) -> list[int]:
         """Offset in ``text`` of every line, and of the end."""
-        starts, at = [], 0
-        for line in self.lines:
-            starts.append(at)
-            at += len(line)
-        starts.append(at)
-        return starts
+        return [0, *itertools.accumulate(map(len, self.lines))]
 
     @cached_property
     def table(self) -> symtable.SymbolTable:
@@ -97,11 +93,8 @@ class Source:
     @cached_property
     def newline(self) -> str:
         """The file's first line end, which added lines use."""
-        for line in self.lines:
-            for end in ("\r\n", "\n", "\r"):
-                if line.endswith(end):
-                    return end
-        return "\n"
+        ends = (end for line in self.lines for end in ("\r\n", "\n", "\r") if line.endswith(end))
+        return next(ends, "\n")
 
     def encode(self, text: str) -> bytes:
         """A text in this file's encoding, with its byte order mark if it has one."""

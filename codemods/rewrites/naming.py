@@ -46,11 +46,9 @@ class FileNames:
 
     def choose(self, helper: Helper, wanted: str | None) -> str:
         """The wanted name if it is free, else one like it that is; it is taken from now on."""
-        for name in self._candidates(helper, wanted):
-            if self.free(name, helper):
-                self._taken.add(name)
-                return name
-        raise AssertionError("no free name")
+        name = next(name for name in self._candidates(helper, wanted) if self.free(name, helper))
+        self._taken.add(name)
+        return name
 
     def _candidates(self, helper: Helper, wanted: str | None) -> Iterator[str]:
         """Private, so that no star import or test collector finds it; two underscores would be mangled."""
