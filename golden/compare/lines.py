@@ -58,9 +58,10 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
     # Stretches that one side runs otherwise, with the names that have other values since then.
     gaps: list[tuple[_Gap, set[str]]] = []
     held: tuple[dict[str, str], dict[str, str]] = {}, {}
+    noisy = {name for _, name in known}
     for same, (x, y) in _stretches(left, right):
         if not same:
-            gaps.append(((x, y), _set_otherwise((x, y), held)))
+            gaps.append(((x, y), _set_otherwise((x, y), held) - noisy))
             continue
         for a, b in zip(x, y, strict=True):
             held[0].update(a.values)

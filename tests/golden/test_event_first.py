@@ -260,3 +260,16 @@ def test_a_variable_that_is_bound_first_is_no_cause_once_both_set_it() -> None:
         locate_line(left, right, frozenset())
         == f"train.py:5 main (head: loop.py:9 run) `{used}` sets loss: 2 -> 3"
     )
+
+
+def test_a_time_that_is_handed_over_is_no_cause() -> None:
+    begun, draw = "start = time.time()", "optimizer.zero_grad()"
+    left = [Line("train.py", 4, "main", begun, {"start": "1.5"}), Line("train.py", 6, "main", draw, {})]
+    right = [
+        Line("train.py", 4, "main", begun, {"start": "2.5"}),
+        Line("loop.py", 8, "run", "start = self.start", {"start": "2.5"}),
+        Line("loop.py", 9, "run", draw, {}),
+        Line("loop.py", 10, "run", "model.eval()", {}),
+    ]
+    found = locate_line(left, right, frozenset({(begun, "start")}))
+    assert found == "loop.py:10 run `model.eval()` is extra in head"
