@@ -17,7 +17,6 @@ from codemods.program.source import Source, blocks_of, statements_in
 T = TypeVar("T")
 Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator", "types"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_CONSUMERS = {"all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 
 
 @dataclass(eq=False, slots=True)
@@ -165,15 +164,6 @@ class ScopeTree:
             and hasattr(builtins, name)
             and not self.star_imports
         )
-
-    def consumes(self, scope: Scope, function: ast.expr) -> bool:
-        """Tell whether a call of a function has surely finished with its one iterable when it returns."""
-        match function:
-            case ast.Name(id=name):
-                return name in _CONSUMERS and self.is_builtin(scope, name)
-            case ast.Attribute(value=ast.Constant(value=str() | bytes()), attr="join"):
-                return True
-        return False
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -48,18 +48,12 @@ class Walk(Visitor):
         self.strings = "annotations" in tree.source.future_flags
         self.in_text = False
         self.lazy = False
-        self.calls: list[tuple[ast.Call, Scope]] = []
 
     def whole(self) -> None:
         """Walk the module."""
         fill(self.tree.module, self.tree.source.table)
         self.each(self.tree.source.tree.body)
         self.tables.finish()
-        for call, scope in self.calls:
-            if self.tree.consumes(scope, call.func):
-                argument = self.tree.by_node.get(call.args[0])
-                if argument is not None and argument.kind == "generator":
-                    argument.kind = "comprehension"
 
     def bind(self, name: str, node: ast.AST, line: int) -> None:
         """Record a binding or unbinding made by the code of the current scope."""
@@ -112,8 +106,6 @@ class Walk(Visitor):
         self.other(node)
 
     def do_Call(self, node: ast.Call) -> None:
-        if len(node.args) == 1 and not node.keywords:
-            self.calls.append((node, self.scope))
         if isinstance(node.func, ast.Name):
             self.use(node.func, node)
         else:
