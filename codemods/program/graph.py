@@ -181,14 +181,7 @@ class Graph(Builder):
 
     def do_Assert(self, node: ast.Assert) -> None:
         """With ``-O`` not even the condition is evaluated."""
-
-        def checked() -> None:
-            self.run(node.test)
-            fine = self.current
-            self.run(node.msg)
-            self.current = fine
-
-        self._branch([checked, lambda: None])
+        self._branch([lambda: self.run(node.test, node.msg), lambda: None])
 
     def do_Break(self, node: ast.Break) -> None:
         self._jump("break")
