@@ -29,6 +29,11 @@ class Line:
         """Its file, line and function, for people."""
         return f"{self.file}:{self.number} {self.function}"
 
+    @property
+    def imports(self) -> bool:
+        """Tell whether it is an import, which sets nothing new."""
+        return self.text.startswith(("import ", "from "))
+
 
 def read_lines(path: Path) -> list[Line]:
     """Return a log of lines in order."""
@@ -76,7 +81,7 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
                 causes = [gap for gap, others in still if others & used]
                 causes = causes or [gap for gap, others in still if others]
                 return _of_gap(causes[-1]) if causes else _told(a, b, names)
-    every = [gap for gap, _ in gaps]
+    every = [gap for gap, _ in gaps if not all(line.imports for side in gap for line in side)]
     wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every[-1:]
     return _of_gap(wanted[0]) if wanted else ""
 
@@ -92,7 +97,7 @@ def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> se
     for side, values in zip(gap, held, strict=True):
         for line in side:
             values.update(line.values)
-            names.update(line.values if line.text and not line.text.startswith(("import ", "from ")) else ())
+            names.update(line.values if line.text and not line.imports else ())
     return names.intersection(unequal(*held))
 
 

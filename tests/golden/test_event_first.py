@@ -262,10 +262,15 @@ def test_a_variable_that_is_bound_first_is_no_cause_once_both_set_it() -> None:
     )
 
 
-def test_a_time_that_is_handed_over_is_no_cause() -> None:
+def test_an_import_and_a_time_that_is_handed_over_are_no_cause() -> None:
     begun, draw = "start = time.time()", "optimizer.zero_grad()"
-    left = [Line("train.py", 4, "main", begun, {"start": "1.5"}), Line("train.py", 6, "main", draw, {})]
+    left = [
+        Line("train.py", 1, "<module>", "import os", {}),
+        Line("train.py", 4, "main", begun, {"start": "1.5"}),
+        Line("train.py", 6, "main", draw, {}),
+    ]
     right = [
+        Line("train.py", 1, "<module>", "import os  # noqa: F401", {}),
         Line("train.py", 4, "main", begun, {"start": "2.5"}),
         Line("loop.py", 8, "run", "start = self.start", {"start": "2.5"}),
         Line("loop.py", 9, "run", draw, {}),
