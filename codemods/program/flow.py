@@ -89,10 +89,8 @@ class Flow:
     def rebound_after(self, node: ast.AST, name: str) -> int | None:
         """The line of a binding or unbinding of the name that may run after the node, or None."""
         bit = self._bit[name]
-        for index in self._points(node):
-            if self._later[index] & bit:
-                return self._find(index, name)
-        return None
+        later = (index for index in self._points(node) if self._later[index] & bit)
+        return next((self._find(index, name) for index in later), None)
 
     def _find(self, start: int, name: str) -> int:
         """Line of the nearest event of the name after a place."""

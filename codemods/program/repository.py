@@ -47,12 +47,8 @@ class ModuleName:
         """Return the rest of a dotted name below this module: ``""`` for the module itself, None if
         elsewhere.
         """
-        for spelling in self.spellings:
-            if dotted == spelling:
-                return ""
-            if dotted.startswith(spelling + "."):
-                return dotted[len(spelling) + 1 :]
-        return None
+        found = (spelling for spelling in self.spellings if f"{dotted}.".startswith(f"{spelling}."))
+        return next((dotted[len(spelling) + 1 :] for spelling in found), None)
 
 
 def project_root(path: Path) -> Path:
@@ -60,10 +56,9 @@ def project_root(path: Path) -> Path:
     it, or the file's own folder.
     """
     folder = path.resolve().parent
-    for candidate in (folder, *folder.parents):
-        if any((candidate / marker).exists() for marker in _MARKERS):
-            return candidate
-    return Path.cwd() if Path.cwd() in (folder, *folder.parents) else folder
+    around = (folder, *folder.parents)
+    marked = (each for each in around if any((each / marker).exists() for marker in _MARKERS))
+    return next(marked, Path.cwd() if Path.cwd() in around else folder)
 
 
 def module_name(path: Path, root: Path) -> ModuleName:
@@ -120,10 +115,8 @@ def _named_folders(path: Path, below: list[Path], top: Path) -> list[Path]:
 
 def _depth_of_name(path: Path, below: list[Path], top: Path) -> int:
     """How many of its folders the dotted name has by which the project imports a file; 0 for none."""
-    for depth in range(len(below), 0, -1):
-        if path.stem in _spelled(".".join(folder.name for folder in reversed(below[:depth])), top):
-            return depth
-    return 0
+    names = {d: ".".join(folder.name for folder in reversed(below[:d])) for d in range(len(below), 0, -1)}
+    return next((depth for depth, name in names.items() if path.stem in _spelled(name, top)), 0)
 
 
 def script_imported(path: Path) -> str | None:
