@@ -15,7 +15,7 @@ from codemods.review.hooks import Hooks
 from codemods.review.identity import Apart
 from codemods.review.placement import Placed, answering_for_its_module, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
-from codemods.review.spelling import Reference, may_be_respelled, spelled
+from codemods.review.spelling import Reference, Renaming, may_be_respelled, spelled
 from codemods.review.units import MODULE, Unit
 
 # A shorter text says too little for a unit of another name to be taken for the same one.
@@ -24,21 +24,6 @@ _TELLING = 200
 _LONGEST = 120
 # What the annotations of a class's fields are, by whether they are worked out when it is made.
 _ANNOTATIONS = {False: "what they say", True: "texts (from __future__ import annotations)"}
-
-
-@dataclass(frozen=True, slots=True)
-class Renaming:
-    """A name that means something else in the new place, or may, though the text is the same."""
-
-    name: str
-    before: str
-    after: str
-    id: str = ""
-
-    def __str__(self) -> str:
-        if self.before == self.after:
-            return f"what {self.name} means can't be known: {self.after}"
-        return f"{self.name} means {self.after}, before {self.before}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 
-from codemods.review.match import Renaming
 from codemods.review.report import (
     Accepted,
     Changed,
@@ -21,6 +20,7 @@ from codemods.review.report import (
     Review,
     Same,
 )
+from codemods.review.spelling import Renaming
 from esper_harness.report.json import json_text
 
 _CLASSES: dict[type[Outcome], str] = {

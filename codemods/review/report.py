@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from codemods.review.match import Renaming
+from codemods.review.spelling import Renaming
 from codemods.review.units import MODULE
 
 

@@ -43,6 +43,21 @@ _LIVE = frozenset(["sys", "builtins"])
 
 
 @dataclass(frozen=True, slots=True)
+class Renaming:
+    """A name that means something else in the new place, or may, though the text is the same."""
+
+    name: str
+    before: str
+    after: str
+    id: str = ""
+
+    def __str__(self) -> str:
+        if self.before == self.after:
+            return f"what {self.name} means can't be known: {self.after}"
+        return f"{self.name} means {self.after}, before {self.before}"
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """Meaning of a name that is no local one, the variable that is read, and those on the way to it."""
 
