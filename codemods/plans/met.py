@@ -109,9 +109,8 @@ def _walks_others(data: bytes, new: Path) -> bool:
 
 def loaded_alike(site: Site, path: Path, moved: ast.AST) -> Refusals:
     """The file to which something is moved is loaded as the source is."""
-    found = site.surroundings.once(("alike", path), lambda: next(_not_alike(site, path), None))
-    if found is not None:
-        yield refuse(found[0], moved, found[1])
+    for code, reason in site.surroundings.once(("alike", path), lambda: list(_not_alike(site, path))):
+        yield refuse(code, moved, reason)
 
 
 def _not_alike(site: Site, path: Path) -> Iterator[tuple[str, str]]:

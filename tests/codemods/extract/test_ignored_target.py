@@ -52,3 +52,21 @@ def test_what_is_loaded_otherwise_is_accepted(plan: str, tmp_path: Path, extract
     assert ran.code == 0, ran.err + ran.out
     assert "accepted loaded-otherwise (nothing runs what it lists)" in ran.out
     assert (tmp_path / "made.py").exists()
+
+
+def test_what_is_loaded_otherwise_answers_for_no_effect_of_a_package(
+    tmp_path: Path, extract: Command
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / ".gitignore").write_text("made.py\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("print('loaded')\n")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(MOVE.replace("made.py", "parts/made.py") + ACCEPTED)
+    ran = extract("--plan", plan, "--write")
+    assert ran.code == 1
+    assert "import-effects" in ran.out
+    plan.write_text(plan.read_text() + ACCEPTED.replace("loaded-otherwise", "import-effects"))
+    assert extract("--plan", plan, "--write").code == 0
