@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from golden.compare.divergence import unequal
@@ -30,6 +31,11 @@ class Line:
         return f"{self.file}:{self.number} {self.function}"
 
     @property
+    def form(self) -> str:
+        """Its text, with attributes of ``self`` as the variables that they may have been."""
+        return self.text.replace("self.", "")
+
+    @property
     def imports(self) -> bool:
         """Tell whether it is an import, which sets nothing new."""
         return self.text.startswith(("import ", "from "))
@@ -50,7 +56,7 @@ def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
     found = set()
     for x, y in (sides for same, sides in _stretches(left, right) if same):
         for a, b in zip(x, y, strict=True):
-            found |= {(a.text, name) for name in unequal(a.values, b.values)}
+            found |= {(a.form, name) for name in unequal(a.values, b.values)}
     return frozenset(found)
 
 
@@ -66,14 +72,16 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
     noisy = {name for _, name in known}
     for same, (x, y) in _stretches(left, right):
         if not same:
-            gaps.append(((x, y), _set_otherwise((x, y), held) - noisy))
+            others = _set_otherwise((x, y), held) - noisy
+            # Without a text it is what was set before.
+            gap = [line for line in x if line.text], [line for line in y if line.text]
+            gaps += [(gap, others)] if any(gap) else []
             continue
         for a, b in zip(x, y, strict=True):
             held[0].update(a.values)
             held[1].update(b.values)
             both = (n for n in unequal(a.values, b.values) if n in held[0] and n in held[1])
-            names = [n for n in both if held[0][n] != held[1][n] and (a.text, n) not in known]
-            # Without a text it is what was set before.
+            names = [n for n in both if held[0][n] != held[1][n] and (a.form, n) not in known]
             if names and a.text:
                 # What was set to the same again is no cause.
                 still = [(gap, others.intersection(unequal(*held))) for gap, others in gaps if others]
@@ -82,8 +90,15 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
                 causes = causes or [gap for gap, others in still if others]
                 return _of_gap(causes[-1]) if causes else _told(a, b, names)
     every = [gap for gap, _ in gaps if not all(line.imports for side in gap for line in side)]
-    wanted = [gap for gap, others in gaps if others] or [gap for gap in every if all(gap)] or every[-1:]
+    wanted = [gap for gap, others in gaps if others.intersection(unequal(*held))]
+    # Of lines that set nothing which can be seen, those that differ least were rewritten the least.
+    wanted = wanted or sorted((gap for gap in every if all(gap)), key=_likeness)[-1:] or every[-1:]
     return _of_gap(wanted[0]) if wanted else ""
+
+
+def _likeness(gap: _Gap) -> float:
+    left, right = ("\n".join(line.form for line in side) for side in gap)
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -121,6 +136,6 @@ def _told(a: Line, b: Line, names: Sequence[str]) -> str:
 
 def _stretches(left: Sequence[Line], right: Sequence[Line]) -> Iterator[tuple[bool, _Gap]]:
     """Yield stretches in which both sides run the same lines, of whatever functions, and those between."""
-    a, b = ([line.text for line in side] for side in (left, right))
+    a, b = ([line.form for line in side] for side in (left, right))
     for same, (x, i, y, j) in stretches(a, b, _ALIGN_AT_MOST):
         yield same, (left[x:i], right[y:j])

@@ -33,7 +33,7 @@ class Located:
     """The operation at which two runs part.
 
     ``output``: equal inputs, another output. ``arguments``: equal tensors, other numbers beside them.
-    ``input``: the first operation that reads something different, which no operation before it made.
+    ``input``: the first operation that reads something different, which no operation before it made so.
     ``missing`` and ``extra``: an operation that only one side has. ``nothing``: all operations agree.
     """
 
@@ -50,8 +50,8 @@ def read_operations(path: Path) -> list[Operation]:
 
 def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
     """Find the first operation at which two runs part. One added or removed does not derail what follows."""
-    known_left: set[str] = set()
-    known_right: set[str] = set()
+    # What differs already, as operations before made it.
+    known: set[tuple[str, str]] = set()
     odd: Located | None = None
     compared = 0
     a_forms, b_forms = list(map(_form, left)), list(map(_form, right))
@@ -63,16 +63,11 @@ def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
                 odd = Located("missing" if b is None else "extra", a, b, compared)
         elif a.inputs == b.inputs and a.outputs != b.outputs and (a.inputs or not _RANDOM.search(a.name)):
             return odd or Located("arguments" if a.arguments != b.arguments else "output", a, b, compared)
-        elif a.inputs != b.inputs and odd is None:
-            fresh = [
-                (x, y)
-                for x, y in zip(a.inputs, b.inputs, strict=False)
-                if x != y and x not in known_left and y not in known_right
-            ]
-            if fresh:
-                return Located("input", a, b, compared)
-        known_left.update(a.outputs if a else ())
-        known_right.update(b.outputs if b else ())
+        elif odd is None and any(
+            x != y and (x, y) not in known for x, y in zip(a.inputs, b.inputs, strict=False)
+        ):
+            return Located("input", a, b, compared)
+        known.update(zip(a.outputs, b.outputs, strict=False) if a and b else ())
     return odd or Located("nothing", None, None, compared)
 
 

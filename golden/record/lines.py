@@ -119,8 +119,14 @@ class _Words:
         self._known: dict[tuple[int, int], tuple[weakref.ref[torch.Tensor], str]] = {}
 
     def values(self, frame: FrameType) -> dict[str, str]:
-        """Return the values that a frame sees, by name: plain values and tensors, also of its objects."""
+        """Return the values that a frame sees, by name: plain values and tensors, also of its objects.
+
+        Attributes of ``self`` go by their own names, as the variables that they may be in another version.
+        """
         pairs = [(name, value) for name, value in list(frame.f_locals.items()) if not name.startswith("__")]
+        inside = getattr(dict(pairs).get("self"), "__dict__", None)
+        if type(inside) is dict and len(inside) <= _ITEMS_AT_MOST:
+            pairs = [*inside.items(), *(pair for pair in pairs if pair[0] != "self")]
         return {name: text for name, value in pairs if (text := self.text(value, 2))}
 
     def text(self, value: Any, depth: int) -> str:

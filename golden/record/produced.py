@@ -119,14 +119,15 @@ class Produced:
         copies = {name: source for name, path in files if (source := self._copied(path)) is not None}
         files = [(name, path) for name, path in files if name not in copies]
         found, left_out = read_outputs(streams, files, links, masks, ignored=self._ignored, ordered=ordered)
-        named = ((name, source) for name, source in copies.items() if not self._ignored(name))
-        found += (Output("link", masks.path(name), ({"copy of": source},)) for name, source in named)
-        return found, left_out
+        named = {masks.path(name): source for name, source in copies.items() if not self._ignored(name)}
+        found += (Output("link", name, ({"copy of": source},)) for name, source in named.items())
+        return found, [*left_out, *(f"text of {name}, a copy of {source}" for name, source in named.items())]
 
     def _copied(self, path: Path) -> str | None:
-        """Return the Python file of the tree that a written one is a copy of: its text may be another one."""
+        """Return the Python file of the tree that a written one is a copy of, by its name and text."""
         size = path.stat().st_size
         near = sorted(each for each, stamp in self._sources.items() if stamp[1] == size)
+        near = [each for each in near if path.name.startswith(each.stem)]
         near = [each for each in near if each not in self.wrote and each.is_file()]
         data = path.read_bytes() if near else b""
         return next((p.relative_to(self._root).as_posix() for p in near if p.read_bytes() == data), None)

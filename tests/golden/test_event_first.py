@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -214,12 +215,35 @@ STATE = "epochs, policy, optimizer, train, held, train_y, held_y, log, best, rew
 MOVED = TRAIN.replace(LOOP, f"    run(({STATE}))\n\ndef run(state):\n    {STATE} = state\n{LOOP}")
 
 
-@pytest.mark.parametrize("script", [TRAIN, MOVED], ids=["in place", "moved to a function"])
+OWN = "best|rewards|total"
+CLASS = """class Training:
+    def __init__(self):
+        self.best, self.rewards, self.total = 0.0, [], 0
+
+    def run(self, epochs, policy, optimizer, train, held, train_y, held_y, log):
+"""
+CALL = "    Training().run(epochs, policy, optimizer, train, held, train_y, held_y, log)\n\nmain()\n"
+
+
+def of_a_class(script: str) -> str:
+    """Make the loop a method, of which some variables are attributes."""
+    before, loop = script.replace("    best, rewards, total = 0.0, [], 0\n", "").split(LOOP)
+    loop = re.sub(rf"(?<![\"\w])({OWN})\b", r"self.\1", loop.replace("\nmain()\n", ""))
+    loop = "".join(f"    {line}\n" for line in (LOOP + loop).splitlines())
+    return before.replace("def main(", f"{CLASS}{loop}\ndef main(") + CALL
+
+
+@pytest.mark.parametrize(
+    "script", [TRAIN, MOVED, of_a_class(TRAIN)], ids=["in place", "moved to a function", "made a class"]
+)
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_line_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
     monkeypatch.chdir(tmp_path)
     before, after, _, line = PLANTED[name]
+    if "class Training" in script:
+        before, after = (re.sub(rf"(?<![\"\w])({OWN})\b", r"self.\1", text) for text in (before, after))
     changed = script.replace(before, after)
+    assert changed != script
     left, again, right = (
         lines_of(tmp_path / str(number), text, monkeypatch)
         for number, text in enumerate((TRAIN, TRAIN, changed))

@@ -63,6 +63,15 @@ def test_data_that_differs_from_outside() -> None:
     assert locate(left, right).change == "input"
 
 
+def test_inputs_that_changed_places() -> None:
+    """Each was made by an operation before, as on the other side."""
+    made = [Operation("load", "net", "", (), (), (name,)) for name in "ab"]
+    left = [*made, Operation("sub", "net", "", (), ("a", "b"), ("a - b",)), *chain(("relu", ""))]
+    right = [*made, Operation("sub", "net", "", (), ("b", "a"), ("b - a",)), *chain(("relu", ""))]
+    found = locate(left, right)
+    assert (found.change, found.left and found.left.name) == ("input", "sub")
+
+
 def test_other_number_beside_the_tensors() -> None:
     left = [Operation("mul", "net", "", ("0.1",), ("a",), ("x",))]
     right = [Operation("mul", "net", "", ("0.2",), ("a",), ("y",))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -107,15 +108,28 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
 
 
 def test_a_copy_of_its_source_is_compared_by_which_file_it_is_of(repository: Project) -> None:
-    script = SCRIPT + 'import shutil; shutil.copy("train.py", f"runs/{number}/train.py.backup")\n'
+    copied = 'import shutil; shutil.copy("{}", f"runs/{{number}}/{}")\n'
+    script = SCRIPT + copied.format("train.py", "train.py.backup")
     repository.script(script)
-    commit(write(repository.root, {"other.py": "x = 1\n"}))
+    commit(write(repository.root, {"other/train.py": "x = 1\n"}))
     repository.script(script + "# more\n")
     ab = ("ab", "--base", "HEAD", "--data", "data", "--", *COMMAND)
-    assert repository.golden(*ab).code == 0
-    repository.script(script.replace('copy("train.py"', 'copy("other.py"'))
+    same = repository.golden(*ab)
+    assert same.code == 0
+    assert re.search(r"text of runs/.*train.py.backup, a copy of train.py", same.out), same.out
+    repository.script(script.replace('copy("train.py"', 'copy("other/train.py"'))
     other = repository.golden(*ab)
-    assert (other.code, 'field copy of: "train.py" -> "other.py"' in other.out) == (1, True), other
+    assert (other.code, 'field copy of: "train.py" -> "other/train.py"' in other.out) == (1, True), other
+
+
+def test_an_output_that_a_file_of_the_repository_happens_to_equal_is_compared(repository: Project) -> None:
+    script = SCRIPT + 'Path(f"runs/{number}/result.txt").write_text("K = 1\\n")\n'
+    repository.script(script)
+    commit(write(repository.root, {"constants.py": "K = 1\n"}))
+    repository.script(script.replace("K = 1", "K = 2"))
+    write(repository.root, {"constants.py": "K = 2\n"})
+    result = repository.golden("ab", "--base", "HEAD", "--data", "data", "--", *COMMAND)
+    assert (result.code, "result.txt" in result.out) == (1, True), result
 
 
 def test_data_outside_of_the_repository_is_beside_each_copy(repository: Project) -> None:
