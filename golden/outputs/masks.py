@@ -85,11 +85,12 @@ _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
 # The bars of tqdm and of what imitates it: how often they are drawn depends on time, and so does the end of a
 # longer bar that one is drawn over.
-_DRAWN_BAR = re.compile(r"^.*?\d+%\|[^|]*\|[^\[]*(?:\[[^\]]*\]?)?(?:[^\[\]]*\])?")
+_BAR_ENDS = r"(?:\[[^\]]*\]?)?(?:[^\[\]]*\])?"
+_DRAWN_BAR = re.compile(rf"^.*?\d+%\|[^|]*\|[^\[]*{_BAR_ENDS}")
+_UNBOUNDED_BAR = re.compile(rf"^(?:.*?: )?\d+it (?=\[){_BAR_ENDS}")
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 _ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
-_UNBOUNDED_BAR = re.compile(r"^\d+it \[|: \d+it \[")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
@@ -164,9 +165,10 @@ class Masks:
             if "%|" in shown and "100%|" not in shown:
                 # How far it is drawn depends on time; what was printed behind it does not.
                 shown = _DRAWN_BAR.sub("", shown).rstrip()
+            shown = _UNBOUNDED_BAR.sub("", shown)
             echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
             # What the run file masks as a whole may be there or not.
-            if shown in ("", "<unstable>") or echoed or _UNBOUNDED_BAR.search(shown):
+            if shown in ("", "<unstable>") or echoed:
                 continue
             self.left_out.lines += _MEASURED.search(shown) is not None
             yield shown

@@ -156,6 +156,8 @@ def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
     assert list(Masks({}).lines("loss 0.25\r\x1b[Kloss 0.5\n")) == ["loss 0.5"]
     nested = "outer\n\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]\x1b[A\router again\n\n"
     assert list(Masks({}).lines(nested)) == ["outer again"]
+    unbounded = "\rEpoch 1: 3it [00:00, 9.0it/s, loss=0.5]"
+    assert list(Masks({}).lines(f"{unbounded}\n{unbounded} new best 0.5\n")) == [" new best 0.5"]
     longer = "\rEpoch 1:  50%|## | 1/2 [00:01<00:01,  1.03s/it]"
     assert list(Masks({}).lines(f"{longer}\rEpoch 2:   0%|  | 0/2 [00:00<?, ?it/s]")) == []
 
