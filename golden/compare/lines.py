@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -13,6 +13,7 @@ from golden.compare.divergence import unequal
 from golden.compare.sequences import stretches
 
 _ALIGN_AT_MOST = 20_000
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ def read_lines(path: Path) -> list[Line]:
 # Of a line, by its text, a name whose value can't repeat.
 Noise = frozenset[tuple[str, str]]
 _Gap = tuple[Sequence[Line], Sequence[Line]]
+# The values that names have by now, on both sides.
+_Held = tuple[dict[str, str], dict[str, str]]
 
 
 def noise(left: Sequence[Line], right: Sequence[Line]) -> Noise:
@@ -68,7 +71,7 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
     """
     # Stretches that one side runs otherwise, with the names that have other values since then.
     gaps: list[tuple[_Gap, set[str]]] = []
-    held: tuple[dict[str, str], dict[str, str]] = {}, {}
+    held: _Held = {}, {}
     noisy = {name for _, name in known}
     for same, (x, y) in _stretches(left, right):
         if not same:
@@ -83,16 +86,15 @@ def locate_line(left: Sequence[Line], right: Sequence[Line], known: Noise) -> st
             both = (n for n in unequal(a.values, b.values) if n in held[0] and n in held[1])
             names = [n for n in both if held[0][n] != held[1][n] and (a.form, n) not in known]
             if names and a.text:
-                # What was set to the same again is no cause.
-                still = [(gap, others.intersection(unequal(*held))) for gap, others in gaps if others]
                 used = {*names, *_IDENTIFIER.findall(a.text)}
-                causes = [gap for gap, others in still if others & used]
-                causes = causes or [gap for gap, others in still if others]
+                effective = _still_apart(gaps, held)
+                causes = [gap for gap, others in effective if others & used] or [gap for gap, _ in effective]
                 return _of_gap(causes[-1]) if causes else _told(a, b, names)
+    if effective := _still_apart(gaps, held):
+        return _of_gap(effective[0][0])
     every = [gap for gap, _ in gaps if not all(line.imports for side in gap for line in side)]
-    wanted = [gap for gap, others in gaps if others.intersection(unequal(*held))]
     # Of lines that set nothing which can be seen, those that differ least were rewritten the least.
-    wanted = wanted or sorted((gap for gap in every if all(gap)), key=_likeness)[-1:] or every[-1:]
+    wanted = sorted((gap for gap in every if all(gap)), key=_likeness)[-1:] or every[-1:]
     return _of_gap(wanted[0]) if wanted else ""
 
 
@@ -101,10 +103,18 @@ def _likeness(gap: _Gap) -> float:
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+def _apart(names: Iterable[str], held: _Held) -> set[str]:
+    """Return the names that hold another value on one side than on the other."""
+    return {name for name in names if held[0].get(name) != held[1].get(name)}
 
 
-def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> set[str]:
+def _still_apart(gaps: Sequence[tuple[_Gap, set[str]]], held: _Held) -> list[tuple[_Gap, set[str]]]:
+    """Return the stretches that still set something otherwise: what was set to the same again is no cause."""
+    left = ((gap, _apart(others, held)) for gap, others in gaps)
+    return [(gap, others) for gap, others in left if others]
+
+
+def _set_otherwise(gap: _Gap, held: _Held) -> set[str]:
     """Add what lines of both sides set to what names ``held`` before; return those that differ now, but for
     what was imported.
     """
@@ -113,7 +123,7 @@ def _set_otherwise(gap: _Gap, held: tuple[dict[str, str], dict[str, str]]) -> se
         for line in side:
             values.update(line.values)
             names.update(line.values if line.text and not line.imports else ())
-    return names.intersection(unequal(*held))
+    return _apart(names, held)
 
 
 def _of_gap(gap: _Gap) -> str:
