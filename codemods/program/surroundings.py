@@ -369,7 +369,7 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
                 if seen.is_module(absolute(node, looking.package)) or seen.is_module(beside):
                     seen.asked.update(alias.name for alias in node.names)
             case ast.Constant(value=str() as text) if not own:
-                if module.name.rpartition(".")[2] in _STARS.findall(text):
+                if "*" in text and module.name.rpartition(".")[2] in _STARS.findall(text):
                     seen.asked.add("*")
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
