@@ -40,12 +40,13 @@ def read_outputs(
     *,
     ignored: Callable[[str], bool],
     ordered: bool,
+    copied: Callable[[Path], str | None],
 ) -> tuple[list[Output], list[str]]:
     """Read streams and files by value; those whose content can't be read are named with the reason.
 
     Also return phrases for what was ``ignored``, by name, or masked. ``links`` are not followed: what they
     lead to is their value. ``ordered`` is false where several processes share the streams: then their lines
-    count, not their order.
+    count, not their order. A file that is ``copied`` from one of the program's is compared by which that is.
     """
     found = []
     phrases = [f"{name} ([outputs] ignore)" for name in streams if ignored(name)]
@@ -75,6 +76,10 @@ def read_outputs(
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"
+        if source := copied(path):
+            found.append(Output("link", name, ({"copy of": source},)))
+            phrases.append(f"text of {name}, a copy of {source}")
+            continue
         own = replace(masks, left_out=LeftOut())
         found.append(_read(name, path, own))
         phrases += own.left_out.in_words(name)

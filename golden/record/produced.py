@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import socket
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from fnmatch import fnmatchcase
 from itertools import chain, groupby
 from pathlib import Path
@@ -41,7 +41,6 @@ class Produced:
                 )
         self._before = self._stamps()
         self.wrote: Set[Path] = frozenset()
-        self._sources = stamps(path for path in walk(root, ".py") if path.stat().st_size)
 
     def _declared(self) -> Iterator[tuple[str, Path]]:
         """Yield the files in the tree that its run file declares and that it wrote, under their names."""
@@ -106,7 +105,9 @@ class Produced:
             found.append(f"{listed(outside, 3)}; to compare, let the program write to {{out}}")
         return found
 
-    def read(self, folder: Path, unstable: Patterns, *, ordered: bool) -> tuple[list[Output], list[str]]:
+    def read(
+        self, folder: Path, unstable: Patterns, *, ordered: bool, copied: Callable[[Path], str | None]
+    ) -> tuple[list[Output], list[str]]:
         """Read what it printed, to ``folder``, and wrote, but for its events, as `read_outputs` does."""
         events = self._events()
         own = [(path.relative_to(self._outputs).as_posix(), path) for path in self._outputs.rglob("*")]
@@ -116,21 +117,9 @@ class Produced:
         files += self._declared()
         streams = {name: folder / f"{name}.txt" for name in STREAMS}
         masks = self._masks(unstable)
-        copies = {name: source for name, path in files if (source := self._copied(path)) is not None}
-        files = [(name, path) for name, path in files if name not in copies]
-        found, left_out = read_outputs(streams, files, links, masks, ignored=self._ignored, ordered=ordered)
-        named = {masks.path(name): source for name, source in copies.items() if not self._ignored(name)}
-        found += (Output("link", name, ({"copy of": source},)) for name, source in named.items())
-        return found, [*left_out, *(f"text of {name}, a copy of {source}" for name, source in named.items())]
-
-    def _copied(self, path: Path) -> str | None:
-        """Return the Python file of the tree that a written one is a copy of, by its name and text."""
-        size = path.stat().st_size
-        near = sorted(each for each, stamp in self._sources.items() if stamp[1] == size)
-        near = [each for each in near if path.name.startswith(each.stem)]
-        near = [each for each in near if each not in self.wrote and each.is_file()]
-        data = path.read_bytes() if near else b""
-        return next((p.relative_to(self._root).as_posix() for p in near if p.read_bytes() == data), None)
+        return read_outputs(
+            streams, files, links, masks, ignored=self._ignored, ordered=ordered, copied=copied
+        )
 
     def _masks(self, unstable: Patterns) -> Masks:
         places = {str(self._outputs): "{out}", str(self._root): "{root}"}

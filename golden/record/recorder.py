@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import shutil
 import tempfile
@@ -167,7 +168,8 @@ def _record(
         processes = _processes(folder)
         unstable = Patterns(_unstable(run))
         events, event_files = _events(run, outputs, unstable)
-        found, masked = produced.read(folder, unstable, ordered=len(processes) <= 1)
+        copied = functools.partial(tree.copied, written=produced.wrote)
+        found, masked = produced.read(folder, unstable, ordered=len(processes) <= 1, copied=copied)
     write_outputs(folder, found)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
     rows = bool(events) or any(output.rows for output in found)

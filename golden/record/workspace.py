@@ -6,6 +6,8 @@ An edit of its source meanwhile is noticed.
 from __future__ import annotations
 
 import contextlib
+import filecmp
+import functools
 import os
 import shutil
 import tempfile
@@ -104,6 +106,23 @@ class Tree:
             if path not in written
         ]
         return xxhash.xxh3_64_hexdigest(repr(kept).encode())
+
+    @functools.cached_property
+    def _sources(self) -> dict[int, list[Path]]:
+        """Python files by their size, but for empty ones, which are copies of each other."""
+        found: dict[int, list[Path]] = {}
+        for path, (_, size) in sorted(self._before.items()):
+            if size and path.suffix == ".py":
+                found.setdefault(size, []).append(path)
+        return found
+
+    def copied(self, path: Path, written: Set[Path]) -> str | None:
+        """Return the Python file, not written by the program, that a file is a copy of by name and text."""
+        for source in self._sources.get(path.stat().st_size, ()):
+            named = path.name.startswith(source.stem) and source not in written
+            if named and filecmp.cmp(source, path, shallow=False):
+                return source.relative_to(self._root).as_posix()
+        return None
 
 
 def stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:

@@ -260,7 +260,8 @@ def test_bytes_of_an_older_protocol_are_bytes_and_no_text(tmp_path: Path) -> Non
 
 
 def read_files(files: list[tuple[str, Path]]) -> list[Output]:
-    return read_outputs({}, files, [], Masks({}), ignored=lambda name: False, ordered=True)[0]
+    nothing = {"ignored": lambda name: False, "copied": lambda path: None}
+    return read_outputs({}, files, [], Masks({}), ordered=True, **nothing)[0]
 
 
 def test_a_large_pickle_under_another_name_is_told_by_its_digest(tmp_path: Path) -> None:
