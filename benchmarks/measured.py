@@ -27,7 +27,7 @@ sys.path[0] = str(ROOT)
 from benchmarks.real import corpus  # noqa: E402
 from codemods.hotpath.check import check  # noqa: E402
 from codemods.hotpath.config import Config  # noqa: E402
-from codemods.hotpath.measured import crosscheck, read_measured  # noqa: E402
+from codemods.hotpath.measurements import crosscheck, read_measured  # noqa: E402
 from codemods.hotpath.results import HEATS  # noqa: E402
 
 _TIMES = re.compile(r"\d+[.:]\d+(?=s| ?ms)|\d\d:\d\d:\d\d|cuda(:0|=\w+)?|cpu|simulated GPU")

@@ -12,7 +12,7 @@ from esper_harness.report.plain import columns
 
 if TYPE_CHECKING:
     from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report
-    from codemods.rewrites.imports.unneeded import KeptImport
+    from codemods.rewrites.imports.leftovers import KeptImport
 
 
 def line_count(data: bytes | None) -> int:

@@ -8,7 +8,7 @@ import click
 
 from esper_harness.report.plain import columns, many, visible
 from golden.check.ab import doctor
-from golden.check.declared import notes
+from golden.check.advice import notes
 from golden.check.progress import progress
 from golden.check.verify import Failed, refuse_under_ci, unused, update
 from golden.compare import Compared, Different, compare

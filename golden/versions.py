@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from golden.check.ab import AbResult, Side, ab
-from golden.check.declared import unmatched
+from golden.check.advice import unmatched
 from golden.check.fixtures import write_whole
 from golden.check.localize import localize
 from golden.check.progress import progress
 from golden.check.results import Result
 from golden.compare import Different
 from golden.compare.outcome import by_tolerance
-from golden.reach.changed import Change
+from golden.reach.changes import Change
 from golden.reach.evidence import Sides, evidence
 from golden.reach.tell import tell
 from golden.record import Run

@@ -10,7 +10,7 @@ from ci.checks.check import Context
 from ci.checks.places import folder_of
 from ci.checks.sides import runs_of
 from golden.check.ab import AbResult, Side, ab, between
-from golden.reach.changed import Change
+from golden.reach.changes import Change
 from golden.reach.evidence import Evidence, evidence
 
 

@@ -19,7 +19,7 @@ from codemods.review.render import proven
 from codemods.review.report import Review
 from codemods.review.review import review
 from codemods.review.trees import tree_at, working_tree
-from golden.reach.reached import together
+from golden.reach.lines import together
 from golden.trace.errors import GoldenError, NothingComparable
 
 

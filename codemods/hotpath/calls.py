@@ -6,9 +6,9 @@ import ast
 import re
 import sys
 
-from codemods.hotpath.applied import apply_external, run_arguments
 from codemods.hotpath.arguments import Arguments, spelled
 from codemods.hotpath.binding import UNNAMED
+from codemods.hotpath.callbacks import apply_external, run_arguments
 from codemods.hotpath.expressions import EXPRESSIONS, attribute, expression
 from codemods.hotpath.frame import Frame
 from codemods.hotpath.hooks import HOOKS, keep_hook, run_hooks

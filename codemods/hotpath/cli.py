@@ -230,7 +230,7 @@ def _allow(comparison: Comparison, project: Path, reason: str) -> int:
 
 
 def _measured(report: Report, path: Path, *, exit_zero: bool) -> int:
-    from codemods.hotpath.measured import crosscheck, read_measured, summary
+    from codemods.hotpath.measurements import crosscheck, read_measured, summary
 
     rows = crosscheck(report, read_measured(path))
     for row in rows:

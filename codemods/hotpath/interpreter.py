@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from codemods.hotpath.annotated import annotation_kind
+from codemods.hotpath.annotations import annotation_kind
 from codemods.hotpath.arguments import Arguments
 from codemods.hotpath.binding import Parameters, uses, vague
 from codemods.hotpath.config import Config
@@ -22,8 +22,8 @@ from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Class, Function, Module, decorators
 from codemods.hotpath.program import Program
 from codemods.hotpath.results import Heat, Loop, Place, Step
+from codemods.hotpath.spelling import Written
 from codemods.hotpath.tree import inside
-from codemods.hotpath.written import Written
 
 _BUILTINS = frozenset(dir(builtins))
 # Waits that are asked for by name wait even if nothing is queued on this stream.

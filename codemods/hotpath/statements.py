@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeGuard
 
 from codemods.hotpath.branches import ends_program, narrows
-from codemods.hotpath.every import every
 from codemods.hotpath.frame import Env, Frame
 from codemods.hotpath.interpreter import Interpreter
+from codemods.hotpath.intervals import every
 from codemods.hotpath.iteration import behind, item_of, iterator_of
 from codemods.hotpath.kinds import (
     CPU,

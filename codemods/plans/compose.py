@@ -80,7 +80,7 @@ def compose(analysis: Analysis, request: Request) -> Outcome:
     def seen(helper: Helper) -> Refusals:
         target = request.targets.get(helper)
         if target is not None:
-            from codemods.plans.met import loaded_alike
+            from codemods.plans.new_file import loaded_alike
 
             yield from loaded_alike(request.site, target, helper.node)
         yield from seen_from_outside(

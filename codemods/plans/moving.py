@@ -9,8 +9,8 @@ from pathlib import Path
 
 from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
-from codemods.plans.met import loaded_alike
 from codemods.plans.model import Loaded, Move
+from codemods.plans.new_file import loaded_alike
 from codemods.plans.references import Elsewhere, Moved
 from codemods.plans.report import HelperReport
 from codemods.plans.site import Overlay, Site

@@ -10,7 +10,7 @@ from codemods.program.patches import Seam
 from codemods.rewrites.refusals import Refusal
 
 if TYPE_CHECKING:
-    from codemods.rewrites.imports.unneeded import KeptImport
+    from codemods.rewrites.imports.leftovers import KeptImport
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from codemods.program.repository import dotted_name, import_base
 from codemods.rewrites.refusals import Accepted, Refusal, refuse
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.values.annotations import Annotations
-from codemods.values.stated import Stated
+from codemods.values.classes import Stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

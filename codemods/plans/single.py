@@ -20,7 +20,7 @@ from codemods.program.source import Source, Unusable
 from codemods.rewrites.refusals import Accepted, all_rules
 
 if TYPE_CHECKING:
-    from codemods.rewrites.imports.unneeded import KeptImport
+    from codemods.rewrites.imports.leftovers import KeptImport
 
 
 class RequestError(Unusable):

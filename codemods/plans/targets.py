@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemods.equal.code import reread
-from codemods.plans.met import met_by_new_file, met_by_patches
+from codemods.plans.new_file import met_by_new_file, met_by_patches
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in

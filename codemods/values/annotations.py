@@ -15,7 +15,7 @@ from codemods.program.globals import globals_of
 from codemods.program.imports import Import
 from codemods.program.lifting import Analysis
 from codemods.program.scopes import Scope
-from codemods.values.stated import NONE, Stated, Variables
+from codemods.values.classes import NONE, Stated, Variables
 
 # Of these, a package's own name is enough to have what is below it.
 _WHOLE = ("numpy", "torch")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from golden.check.declared import check_declared, check_matched, check_same_tree
+from golden.check.advice import check_declared, check_matched, check_same_tree
 from golden.check.progress import progress
 from golden.compare import Comparison, Identical, NotComparable, compare
 from golden.compare.learn import repeats
-from golden.reach.changed import Change, compare_files
-from golden.reach.reached import Reached, read_reached
+from golden.reach.changes import Change, compare_files
+from golden.reach.lines import Reached, read_reached
 from golden.record import Run, record_run
 from golden.record.git import changed_python
 from golden.trace.errors import GoldenError

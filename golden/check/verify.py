@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from golden.check.ab import doctor
-from golden.check.declared import check_declared, check_matched
+from golden.check.advice import check_declared, check_matched
 from golden.check.fixtures import (
     FOLDER,
     Golden,

@@ -24,7 +24,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.outputs import compare_outputs
 from golden.compare.reads import compare_reads, compare_values
-from golden.compare.renamed import renamed
+from golden.compare.renames import renamed
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps, first_steps
 from golden.compare.tolerance import Account, agreed, forgive

@@ -16,7 +16,7 @@ from golden.compare.divergence import (
     tensor_lines,
 )
 from golden.compare.outcome import Compared
-from golden.compare.renamed import with_names
+from golden.compare.renames import with_names
 from golden.compare.sides import Found, Sides
 from golden.compare.values import distance, load_tensors, same_files
 from golden.trace.streams import Stream, final_streams

@@ -67,7 +67,7 @@ if _spec:
 
     random.seed(_spec["seed"])
     _load("record.entropy").start(_spec["seed"])
-    _load("record.ending").start(_spec["out"])
+    _load("record.exit_notes").start(_spec["out"])
     if _spec.get("observe"):
         _load("record.writes").start(_spec["out"])
     if _spec.get("reach") is not None:

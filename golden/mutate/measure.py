@@ -17,7 +17,7 @@ from golden.mutate.plan import NothingChanged, Plan, Request, make_plan
 from golden.mutate.result import Outcome, Score
 from golden.mutate.text import outcome_line
 from golden.mutate.trial import try_out
-from golden.reach.changed import compare_files
+from golden.reach.changes import compare_files
 from golden.record.git import changed_python, worktree
 from golden.trace.errors import UnusableInput
 

@@ -11,7 +11,7 @@ from libcst import matchers as m
 
 from golden.mutate.operators import OPERATORS, Operator
 from golden.mutate.source import Edit, Source
-from golden.reach.changed import compiled, runnable
+from golden.reach.changes import compiled, runnable
 
 # Nothing in these runs, or nobody's result depends on it.
 _SKIPPED = (cst.Annotation, cst.Import, cst.ImportFrom, cst.Assert, cst.TypeParameters, cst.TypeAlias)

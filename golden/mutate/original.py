@@ -12,7 +12,7 @@ from golden.check.ab import Side
 from golden.compare import Different, Identical
 from golden.compare.learn import repeats
 from golden.mutate.copies import Snapshot
-from golden.reach.reached import Reached, read_reached
+from golden.reach.lines import Reached, read_reached
 from golden.record import Run
 from golden.report.text import describe
 from golden.trace.errors import NothingComparable

@@ -11,7 +11,7 @@ import xxhash
 
 from golden.mutate.mutants import Mutant, mutants
 from golden.mutate.original import Original
-from golden.reach.changed import compiled
+from golden.reach.changes import compiled
 from golden.record import Run
 from golden.trace.errors import NothingComparable
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import xxhash
 
-from golden.outputs.pickled import Unreadable
+from golden.outputs.pickles import Unreadable
 
 
 def read_safetensors(path: Path) -> Any:

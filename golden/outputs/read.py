@@ -15,7 +15,7 @@ import xxhash
 
 from golden.outputs.arrays import read_numpy, read_safetensors
 from golden.outputs.masks import LeftOut, Masks
-from golden.outputs.pickled import Unreadable, is_checkpoint, is_pickle, read_checkpoint, read_pickle
+from golden.outputs.pickles import Unreadable, is_checkpoint, is_pickle, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
 from golden.trace.outputs import Output

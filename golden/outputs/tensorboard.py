@@ -12,7 +12,7 @@ from typing import Any
 
 import xxhash
 
-from golden.outputs.pickled import Unreadable
+from golden.outputs.pickles import Unreadable
 
 _STEP, _GRAPH, _SUMMARY = 2, 4, 5
 _VALUE, _TAG, _SIMPLE, _TENSOR, _METADATA = 1, 1, 2, 8, 9

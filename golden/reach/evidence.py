@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from golden.reach.changed import Change
-from golden.reach.reached import Reached, together, union
+from golden.reach.changes import Change
+from golden.reach.lines import Reached, together, union
 from golden.trace.errors import UnusableInput
 
 # The lines that a run executed of the base and of the head.

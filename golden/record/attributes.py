@@ -15,7 +15,7 @@ from torch import nn
 from ..trace.digest import has_memory
 from ..trace.extra_state import describe
 from ..trace.paths import Patterns
-from .unseen import identity
+from .hooks import identity
 
 _OF_ALL = frozenset(vars(nn.Module()))
 _NAMES = frozenset((torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format))

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ..trace.digest import short_digest, tensors_in
-from .unseen import put, unseen
+from .hooks import put, unseen
 
 # Of each function the parameters that it gives to other ranks, and those that it fills.
 _CALLS = {

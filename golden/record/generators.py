@@ -20,8 +20,8 @@ import xxhash
 
 from ..kinds.random_states import plain
 from ..trace.digest import hex_digest
+from .hooks import put
 from .reads import is_program, place_in_tree, place_of
-from .unseen import put
 
 _AT_MOST = 512
 # Places that are named of generators without a seed.

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from .hooks import identity
 from .naming import ModuleRegistry, Place, walk
-from .unseen import identity
 
 _NO_STATE: dict[str, Any] = {}
 

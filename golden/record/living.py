@@ -22,9 +22,9 @@ from ..trace.kinds import MODULE_KINDS
 from ..trace.paths import Patterns
 from .attributes import Attributes, shared
 from .generators import OwnGenerators, Row, other_threads
+from .hooks import unseen
 from .naming import ModuleRegistry, walk
 from .plan import Plan, Where
-from .unseen import unseen
 
 _AT_MOST = 256
 _NO_EXTRA = nn.Module.get_extra_state

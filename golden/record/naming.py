@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as hooks
 
-from .unseen import identity
+from .hooks import identity
 
 # Wrappers that hold exactly one model: the model's own names stay the same with and without them.
 _TRANSPARENT = {"OptimizedModule", "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel"}

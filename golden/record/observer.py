@@ -30,17 +30,17 @@ from ..trace.numbers import exact
 from ..trace.paths import Patterns
 from . import layout as layouts
 from .distributed import Collectives
-from .ending import name_of_process, note_end
+from .event_lines import EventLines
+from .exit_notes import name_of_process, note_end
+from .final_state import Held
 from .handmade import Handmade
-from .held import Held
+from .hooks import identity, unseen
 from .living import Living
 from .naming import ModuleRegistry
 from .occasions import Occasions, is_due
 from .plan import Plan
 from .reads import ReadCounter
 from .tensorfile import write_tensors
-from .unseen import identity, unseen
-from .written import EventLines
 
 # How much of the final states is kept in full, in bytes.
 _STATE_AT_MOST = 256 << 20

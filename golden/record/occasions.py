@@ -19,7 +19,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from . import writes
-from .unseen import put
+from .hooks import put
 
 
 def is_due(number: int, often: int = 3) -> bool:

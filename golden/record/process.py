@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from esper_harness.report.plain import many
-from golden.record.ended import Rank, first, ranks, why
+from golden.record.exits import Rank, first, ranks, why
 from golden.record.git import imports_by_name
 from golden.record.live import Program, count_steps, registered
 from golden.record.run import Profile, Run

@@ -24,7 +24,7 @@ import torch
 import xxhash
 
 from ..trace.digest import described
-from .unseen import identity, unseen
+from .hooks import identity, unseen
 
 _READS = ("item", "tolist", "cpu", "numpy", "__bool__", "__float__", "__int__", "__complex__", "__index__")
 # These are made of other reads, whose number may follow from the values: each counts as one.

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from esper_harness.report.plain import listed
-from golden.reach.reached import asked
-from golden.reach.reached import gather as gather_reached
+from golden.reach.lines import asked
+from golden.reach.lines import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
-from golden.record.ending import FOLDER as ENDED
+from golden.record.exit_notes import FOLDER as ENDED
+from golden.record.outputs import Produced
 from golden.record.process import Watch, command_line, environment, execute
-from golden.record.produced import Produced
 from golden.record.run import Run
 from golden.record.workspace import Tree, not_copied, own_tree
 from golden.record.writes import FOLDER as WRITES

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from golden.compare.lines import Line, locate_line, noise, read_lines
+from golden.record.event_lines import EventLines
 from golden.record.lines import LineLog
-from golden.record.written import EventLines
 from golden.trace.events import moments
 from tests.golden.project import Project
 

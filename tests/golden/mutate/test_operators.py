@@ -10,7 +10,7 @@ import pytest
 from golden.mutate.mutants import mutants
 from golden.mutate.operators import OPERATORS
 from golden.mutate.plan import same_program
-from golden.reach.changed import compiled
+from golden.reach.changes import compiled
 
 
 @dataclass(frozen=True)

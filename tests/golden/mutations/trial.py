@@ -20,7 +20,7 @@ from golden.compare.events import EventChange
 from golden.mutate.copies import Snapshot
 from golden.mutate.original import Original
 from golden.mutate.trial import Answer, How, try_out
-from golden.reach.reached import Reached
+from golden.reach.lines import Reached
 from golden.record import Run, load_run, record_run
 from golden.report.text import describe
 from golden.trace.errors import GoldenError

@@ -12,7 +12,7 @@ import pytest
 
 from golden.compare import Different, compare
 from golden.outputs import Masks, read_outputs
-from golden.outputs.pickled import Unreadable, read_checkpoint, read_pickle
+from golden.outputs.pickles import Unreadable, read_checkpoint, read_pickle
 from golden.report.text import describe
 from golden.trace.outputs import Output
 from golden.trace.trace import load_trace

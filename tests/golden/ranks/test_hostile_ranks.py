@@ -9,7 +9,7 @@ import pytest
 
 from golden.compare import Different, compare
 from golden.compare.replicas import other_sequence
-from golden.record.ended import End, Rank, first
+from golden.record.exits import End, Rank, first
 from golden.trace.trace import Call, load_trace
 from tests.golden.traces import write_trace
 

@@ -8,9 +8,9 @@ import pytest
 
 from golden.check.results import read_results
 from golden.cli import main
-from golden.reach.changed import Change
+from golden.reach.changes import Change
 from golden.reach.evidence import Evidence, evidence
-from golden.reach.reached import Reached
+from golden.reach.lines import Reached
 from golden.versions import told
 from tests.trees import commit, write
 

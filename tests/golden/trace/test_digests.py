@@ -12,10 +12,10 @@ import xxhash
 from torch import nn
 
 from golden.kinds.random_states import Observed
+from golden.record.hooks import identity
 from golden.record.layout import settings
 from golden.record.naming import ModuleRegistry
 from golden.record.plan import Plan
-from golden.record.unseen import identity
 from golden.trace.digest import Flat
 from golden.trace.paths import Patterns
 

@@ -6,11 +6,11 @@ import ast
 import re
 
 from codemods.hotpath.branches import Branch, branch_of
-from codemods.hotpath.carried import captured, carried
 from codemods.hotpath.frame import one_line
 from codemods.hotpath.loops import LoopRules
 from codemods.hotpath.modules import Function, Module
 from codemods.hotpath.results import Place
+from codemods.hotpath.rounds import captured, carried
 from codemods.hotpath.ticks import ticks_in
 
 _INNER = re.compile(r"\b(?:def|lambda)\b")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.record.ending import FOLDER
+from golden.record.exit_notes import FOLDER
 
 # What a process says when another one is gone, or doesn't answer.
 _OF_ANOTHER = re.compile(
