@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from codemods.program.annotations import stated_by
 from codemods.program.expressions import Definition, Effect, Expressions, Kind, Meaning, Meant
-from codemods.program.nodes import all_defaults, is_type_alias, names_bound, own_nodes
+from codemods.program.nodes import all_defaults, names_bound, own_nodes
 
 __all__ = ["Definition", "Effect", "Effects", "Meaning", "Meant"]
 
@@ -81,7 +81,7 @@ class Effects:
                 return self._function(node)
             case ast.ClassDef():
                 return self._class(node)
-        return Effect.NONE if is_type_alias(node) else Effect.RUNS
+        return Effect.RUNS
 
     def _annotation(self, node: ast.expr) -> Effect:
         return Effect.NONE if self._lazy else self._values.effect(node)

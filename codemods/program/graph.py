@@ -167,10 +167,6 @@ class Graph(Builder):
 
     do_ImportFrom = do_Import
 
-    def do_TypeAlias(self, node: ast.stmt) -> None:
-        """Bind the alias; its value is evaluated when it is asked for."""
-        self.run(node.name)  # type: ignore[attr-defined]
-
     def do_Return(self, node: ast.Return) -> None:
         self.run(node.value)
         self._jump("return")
@@ -336,35 +332,6 @@ class Graph(Builder):
             return
         self._bind(name, handler.lineno)
         self._finally(lambda: self.block(handler.body), lambda: self._unbind(name, handler.lineno))
-
-    def do_Match(self, node: ast.Match) -> None:
-        self.run(node.subject)
-        after = self._join()
-        for case in node.cases:
-            failed = self._join()
-            refutable = not (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None)
-            self._pattern(case.pattern, failed if refutable else None)
-            if case.guard is not None:
-                self.run(case.guard)
-                self._link(self.current, failed)
-            self.block(case.body)
-            self._link(self.current, after)
-            self.current = failed if failed in self.entered else None
-        self._link(self.current, after)
-        self.current = after if after in self.entered else None
-
-    def _pattern(self, pattern: ast.pattern, failed: int | None) -> None:
-        """A pattern that fails may have bound some of its names; alternatives bind the same ones."""
-        for part in ast.walk(pattern):
-            if failed is not None:
-                self._link(self.current, failed)
-            if isinstance(part, ast.pattern):
-                self.run(*(child for child in ast.iter_child_nodes(part) if isinstance(child, ast.expr)))
-                name = getattr(part, "name", None) or getattr(part, "rest", None)
-                if name is not None:
-                    self._bind(name, part.lineno)
-        if failed is not None:
-            self._link(self.current, failed)
 
 
 def _lets_through(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:

@@ -84,7 +84,7 @@ def _free_uses(tree: ScopeTree) -> dict[Scope, list[tuple[str, Scope, Use]]]:
             continue
         for use in uses:
             for scope in use.scope.ancestors():
-                if owner in (scope, scope.types):
+                if owner is scope:
                     break
                 if scope.kind == "function":
                     found.setdefault(scope, []).append((name, owner, use))

@@ -36,11 +36,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
     """The fields of each kind of node that may hold nodes."""
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
-        self[kind] = tuple(
-            name
-            for name in kind._fields
-            if name not in _PLAIN or (name == "name" and kind.__name__ == "TypeAlias")
-        )
+        self[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
         return self[kind]
 
 
@@ -49,11 +45,6 @@ _FIELDS = _Fields()
 
 # Statements that define a function or a class.
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-def is_type_alias(node: ast.AST) -> bool:
-    """Is it a `type` statement? Its node is one since Python 3.12."""
-    return type(node).__name__ == "TypeAlias"
 
 
 def walk(node: ast.AST) -> list[ast.AST]:

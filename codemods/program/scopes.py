@@ -15,7 +15,7 @@ from codemods.program.nodes import children, walk
 from codemods.program.source import Source, blocks_of, statements_in
 
 T = TypeVar("T")
-Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator", "types"]
+Kind = Literal["module", "function", "lambda", "class", "comprehension", "generator"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -23,9 +23,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 class Scope:
     """A region with its own names. Comprehensions have no table: their targets are all they own.
 
-    A generator expression that the call around it surely uses up counts as a comprehension. The type
-    parameters of a definition are ``types``: a scope for its annotations and bases, which sees the names of a
-    class around it, and of which its body sees nothing but the parameters.
+    A generator expression that the call around it surely uses up counts as a comprehension.
     """
 
     kind: Kind
@@ -35,8 +33,6 @@ class Scope:
     private: str | None
     names: dict[str, str] = field(default_factory=dict)
     free: frozenset[str] = frozenset()
-    has_type_params: bool = False
-    types: Scope | None = None
     children: list[Scope] = field(default_factory=list)
 
     @property
@@ -126,7 +122,8 @@ class ScopeTree:
         self.yields = False
         self.attributes: dict[str, int] = {}
         self.annotated: list[Use] = []
-        self.lazy: list[Use] = []
+        # Scopes with type parameters or type aliases, whose names are told of as if there were none.
+        self.generic: list[Scope] = []
         self.strings: dict[str, int] = {}
         self.star_imports: list[int] = []
 
@@ -150,9 +147,7 @@ class ScopeTree:
                     return current
                 if kind == "global":
                     return self.module
-            if current.types is not None and mangled in current.types.names:
-                return current.types
-            direct = direct and current.kind == "types"
+            direct = False
             current = current.parent
         return self.module
 

@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from codemods.program.imports import bound_name
-from codemods.program.nodes import Visitor, all_arguments, all_defaults, is_type_alias
+from codemods.program.nodes import Visitor, all_arguments, all_defaults, names_bound
 from codemods.program.scopes import Binder, FunctionNode, Kind, Scope, ScopeTree, Use, mangle
 from codemods.program.source import Source, SourceError
 
@@ -47,7 +47,6 @@ class Walk(Visitor):
         self.tables = Tables(tree.source.table, tree.source.path)
         self.strings = "annotations" in tree.source.future_flags
         self.in_text = False
-        self.lazy = False
 
     def whole(self) -> None:
         """Walk the module."""
@@ -73,8 +72,6 @@ class Walk(Visitor):
         owner = self.tree.owner(self.scope, node.id)
         use = Use(node, self.scope, call, attribute, self.in_text, written)
         self.tree.uses[owner, mangle(node.id, self.scope.private)].append(use)
-        if self.lazy and owner.kind not in ("module", "types"):
-            self.tree.lazy.append(use)
 
     def do_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and node.value.isidentifier():
@@ -155,28 +152,14 @@ class Walk(Visitor):
 
     do_ImportFrom = do_Import
 
-    def do_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        self.run(node.type)
-        if node.name is not None:
-            self.bind(node.name, node, node.lineno)
-        self.each(node.body)
-
-    def do_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
-        if node.name is not None:
-            self.bind(node.name, node, node.lineno)
+    def do_ExceptHandler(
+        self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping
+    ) -> None:
+        for name in names_bound(node):
+            self.bind(name, node, node.lineno)
         self.other(node)
 
-    do_MatchStar = do_MatchAs
-
-    def do_MatchClass(self, node: ast.MatchClass) -> None:
-        for name in node.kwd_attrs:
-            self.tree.attributes.setdefault(name, node.lineno)
-        self.other(node)
-
-    def do_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self.other(node)
-        if node.rest is not None:
-            self.bind(node.rest, node, node.lineno)
+    do_MatchAs = do_MatchStar = do_MatchMapping = do_ExceptHandler
 
     def do_Global(self, node: ast.Global) -> None:
         for name in node.names:
@@ -187,46 +170,20 @@ class Walk(Visitor):
             owner = self.tree.owner(self.scope, name)
             self.tree.declared[owner, mangle(name, self.scope.private)].append((node, self.scope))
 
-    def later(self, node: ast.AST) -> None:
-        """Visit what is evaluated when it is asked for: what type parameters and a type alias stand for."""
-        outer, self.lazy = self.lazy, True
-        self.run(*getattr(node, "type_params", ()))
-        if is_type_alias(node):
-            self.run(node.value)  # type: ignore[attr-defined]
-        self.lazy = outer
-
     def do_TypeAlias(self, node: ast.stmt) -> None:
+        self.tree.generic.append(self.scope)
         self.run(node.name)  # type: ignore[attr-defined]
-        outer, self.scope = self.scope, self.type_parameters(node) or self.scope
-        self.later(node)
-        self.scope = outer
-
-    def type_parameters(self, node: ast.AST) -> Scope | None:
-        """The scope of a definition's type parameters, if it has any."""
-        parameters = getattr(node, "type_params", ())
-        if not parameters:
-            return None
-        private = node.name if isinstance(node, ast.ClassDef) else self.scope.private
-        scope = Scope("types", node, "<type parameters>", self.scope, private)
-        for parameter in parameters:
-            name = mangle(parameter.name, private)
-            scope.names[name] = "local"
-            self.tree.binders[scope, name].append(Binder(parameter, scope, parameter.lineno))
-        return scope
+        self.other(node)
 
     def do_FunctionDef(self, node: FunctionNode) -> None:
         """A def: its name, defaults, annotations and decorators belong to the scope around it."""
         self.bind(node.name, node, node.lineno)
         self.run(*all_defaults(node.args))
-        types = self.type_parameters(node)
-        outer, self.scope = self.scope, types or self.scope
-        self.later(node)
         for argument in all_arguments(node.args):
             self.annotation(argument.annotation)
         self.annotation(node.returns)
-        self.scope = outer
         self.run(*node.decorator_list)
-        self.inside(node, "function", node.name, node.body, types)
+        self.inside(node, "function", node.name, node.body)
 
     do_AsyncFunctionDef = do_FunctionDef
 
@@ -236,13 +193,8 @@ class Walk(Visitor):
 
     def do_ClassDef(self, node: ast.ClassDef) -> None:
         self.bind(node.name, node, node.lineno)
-        types = self.type_parameters(node)
-        outer, self.scope = self.scope, types or self.scope
-        self.later(node)
-        self.run(*node.bases, *(keyword.value for keyword in node.keywords))
-        self.scope = outer
-        self.run(*node.decorator_list)
-        self.inside(node, "class", node.name, node.body, types)
+        self.run(*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list)
+        self.inside(node, "class", node.name, node.body)
 
     def inside(
         self,
@@ -250,13 +202,14 @@ class Walk(Visitor):
         kind: str,
         name: str,
         body: Sequence[ast.AST],
-        types: Scope | None = None,
     ) -> None:
         """Visit the body of a scope that has a table."""
-        table, typed = self.tables.take(kind, name, node.lineno)
+        table = self.tables.take(kind, name, node.lineno)
         scope = new_scope(self.scope, node, name)
-        scope.has_type_params = typed
-        scope.types = types
+        parameters = getattr(node, "type_params", ())
+        self.run(*parameters)
+        if parameters:
+            self.tree.generic.append(scope)
         fill(scope, table)
         self.tree.by_node[node] = scope
         outer = self.scope, self.tables
@@ -293,27 +246,24 @@ class Tables:
     def __init__(self, table: symtable.SymbolTable, path: str) -> None:
         self.table = table
         self.path = path
-        self._waiting: dict[tuple[str, str, int], deque[tuple[symtable.SymbolTable, bool]]] = defaultdict(
-            deque
-        )
-        self._collect(table, False)
+        self._waiting: dict[tuple[str, str, int], deque[symtable.SymbolTable]] = defaultdict(deque)
+        self._collect(table)
 
-    def _collect(self, table: symtable.SymbolTable, typed: bool) -> None:
+    def _collect(self, table: symtable.SymbolTable) -> None:
         for child in table.get_children():
             kind = str(child.get_type())
             if kind in ("function", "class"):
                 # The only parameter of a comprehension is one that no program can name.
                 inline = child.get_name() in _COMPREHENSIONS and ".0" in child.get_identifiers()
                 if kind == "function" and inline:
-                    self._collect(child, typed)
+                    self._collect(child)
                 else:
-                    key = (kind, child.get_name(), child.get_lineno())
-                    self._waiting[key].append((child, typed))
+                    self._waiting[kind, child.get_name(), child.get_lineno()].append(child)
             else:
-                self._collect(child, True)
+                self._collect(child)
 
-    def take(self, kind: str, name: str, line: int) -> tuple[symtable.SymbolTable, bool]:
-        """The next table of that kind, name and line; whether it has type parameters around it."""
+    def take(self, kind: str, name: str, line: int) -> symtable.SymbolTable:
+        """The next table of that kind, name and line."""
         waiting = self._waiting[kind, name, line]
         if not waiting:
             raise SourceError(f"{self.path}:{line}: the symbol table has no entry for {name}")

@@ -138,9 +138,8 @@ def _statements(parts: Parts) -> Refusals:
     """Statements and names in the loop mean the same in a method."""
     node, loop = parts.node, parts.loop
     nested = parts.scope.parent is None or parts.scope.parent.kind != "module"
-    lazy = any(use.scope.inside(parts.scope) for use in parts.analysis.tree.lazy)
-    special = isinstance(node, ast.AsyncFunctionDef) or is_generator(node) or parts.scope.has_type_params
-    if nested or special or lazy:
+    typed = any(scope.inside(parts.scope) for scope in parts.analysis.tree.generic)
+    if nested or typed or isinstance(node, ast.AsyncFunctionDef) or is_generator(node):
         way_out = "give the loop a plain function at module level"
         what = f"{node.name} is not a plain function at module level, or is a generator or async"
         yield refuse("not-understood", node, what, way_out)

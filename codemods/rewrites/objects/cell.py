@@ -145,16 +145,18 @@ def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str
     return name
 
 
-def find_imports(analysis: Analysis, roots: Sequence[ast.AST], paths: Sequence[str], met: Met) -> Known:
+def find_imports(analysis: Analysis, roots: Sequence[ast.stmt], paths: Sequence[str], met: Met) -> Known:
     """By which names some things are known before all of some module-level statements; a new name is not one
     that is ``met`` outside of the file.
     """
-    tree, flow, taken = analysis.tree, analysis.flow(analysis.tree.module), set[str]()
+    tree, taken = analysis.tree, set[str]()
+    first = min(root.lineno for root in roots)
+    above = {statement for statement in tree.source.tree.body if statement.lineno < first}
     names, missing = dict[str, str](), dict[str, list[str]]()
     for path in paths:
         module, _, name = path.rpartition(".")
         known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
-        if known and all(flow.knows(root) and flow.bound_at(root, name) for root in roots):
+        if known and any(binder.node in above for binder in tree.binders[tree.module, name]):
             names[name] = name
             continue
         names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)

@@ -184,9 +184,7 @@ def makes_definitions(helper: Helper) -> bool:
     (`namedtuple`).
     """
     return any(
-        isinstance(node, _MADE)
-        or nodes.is_type_alias(node)
-        or (isinstance(node, ast.Call) and nodes.called_name(node) in _MAKERS)
+        isinstance(node, _MADE) or (isinstance(node, ast.Call) and nodes.called_name(node) in _MAKERS)
         for node in ast.walk(helper.node)
         if node is not helper.node
     )

@@ -157,9 +157,8 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
 def understood(lifting: Lifting, helper: Helper) -> Refusals:
     """Nothing around the helper has type parameters; the outermost function is defined once at most."""
     tree = lifting.tree
-    nodes = [scope.node for scope in helper.scope.ancestors() if scope.has_type_params]
-    nodes += [use.node for use in tree.lazy if use.scope.inside(helper.root)]
-    found = [(node, "a type parameter is used, or a type evaluated when it is asked for") for node in nodes]
+    typed = [scope.node for scope in tree.generic if scope.inside(helper.root)]
+    found = [(node, "a type parameter or a type alias stands here") for node in typed]
     if helper.top not in tree.once("placed", lambda: _placed(tree.source.tree.body)):
         found.append((helper.top, f"{helper.root.name} is defined in a loop or match"))
     for node, what in found:

@@ -62,12 +62,6 @@ CASES = {
         "introspection",
         "inspect.getclosurevars",
     ),
-    "an attribute of code, matched": Case(
-        "def of(code):\n    match code:\n        case object(co_names=names):\n            return names\n"
-        + HELPER,
-        "introspection",
-        "co_names",
-    ),
     # Annotations that are evaluated
     "imported classes in brackets": Case(
         "from decimal import Decimal\nfrom typing import Callable, Type, TypeVar, Union\nT = TypeVar('T')\n"

@@ -136,7 +136,7 @@ class FlowProgram:
         """Return one statement, as lines."""
         kinds = [(16, "simple"), (9, "leave")]
         if depth < 4:
-            kinds += [(8, "if"), (6, "for"), (4, "while"), (14, "try"), (5, "with"), (4, "match")]
+            kinds += [(8, "if"), (6, "for"), (4, "while"), (14, "try"), (5, "with")]
         kinds += [(7, use) for use in self.deferred]
         match weighted(self.choices, kinds):
             case "simple":
@@ -165,8 +165,6 @@ class FlowProgram:
             case "with":
                 more = pick(self.choices, [f" as {self.name()}", "", ", W()"])
                 return [f"with W(){more}:", *self.body(depth, loop)]
-            case "match":
-                return self.match(depth, loop)
             case "value":
                 reader = pick(self.choices, self.readers)
                 return [pick(self.choices, [f"kept = {reader}", "kept()", f"show([{reader}][0]())"])]
@@ -225,18 +223,6 @@ class FlowProgram:
         if handlers:
             lines += self.tail("else", 30, depth, loop)
         return lines + self.tail("finally", 35 if handlers else 100, depth, loop)
-
-    def match(self, depth: int, loop: bool) -> list[str]:
-        """Return a `match` whose patterns bind, perhaps without matching."""
-        patterns = [f"({self.name()}, 1)", f"[1, {self.name()}]", "(0, 0) | (1, 1)", f"[_, *{self.name()}]"]
-        lines = ["match pair():"]
-        for _ in range(self.choices.integer(1, 2)):
-            guard = pick(self.choices, ["", f" if {self.condition()}"])
-            case = [f"case {pick(self.choices, patterns)}{guard}:", *self.body(depth, loop)]
-            lines += self.deeper(case).splitlines()
-        if chance(self.choices, 40):
-            lines += self.deeper(["case _:", *self.body(depth, loop)]).splitlines()
-        return lines
 
 
 @st.composite
