@@ -16,7 +16,6 @@ from codemods.plans.single import (
     helpers_of,
     listed,
     put_files,
-    read_at_calls,
     rebound_in,
     rows_of,
 )
@@ -134,7 +133,9 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             site = site_of(analysis.source, layout, overlay)
         scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
         names = {row.name for row in moved}
-        request = _request(loaded, moves, scope, site, kept | read_at_calls(seams, site), names, accepted)
+        request = _request(
+            loaded, moves, scope, site, kept.union(seam.name for seam in seams), names, accepted
+        )
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
         put_files(site, analysis.source, outcome.files)

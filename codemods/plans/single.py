@@ -72,7 +72,7 @@ def extract_source(
         site=site,
         wanted=wanted,
         targets={} if to is None else dict.fromkeys(wanted, to.resolve()),
-        seams=read_at_calls(seams, site) if to is not None else frozenset(),
+        seams=frozenset(seam.name for seam in seams if to is not None),
         private=True,
         wrapper=frozenset(named(closures)),
         cell=frozenset(named(cell)),
@@ -110,12 +110,6 @@ def rebound_in(folders: list[Path], site: Site, analysis: Analysis) -> list[Seam
     found = find_seams(folders, module_name(layout.rest, layout.root), layout.root, site.overlay.files)
     known = {*analysis.tree.names, ANY_NAME}
     return [seam for seam in found if seam.rebinds and seam.name in known]
-
-
-def read_at_calls(seams: list[Seam], site: Site) -> frozenset[str]:
-    """Find names that may mean something else at each call; all, if the module may be loaded again."""
-    names = frozenset(seam.name for seam in seams)
-    return names | {ANY_NAME} if site.surroundings.reloaded else names
 
 
 def helpers_of(analysis: Analysis, function: str | None, fail: Callable[[str], Unusable]) -> list[Helper]:

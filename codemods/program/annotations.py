@@ -8,22 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from codemods.program.nodes import all_arguments, called_name, walk
-from codemods.program.scopes import Scope, ScopeTree, dotted
+from codemods.program.scopes import ScopeTree
 from codemods.program.source import expression_in
-
-
-def reads_of(tree: ScopeTree, scope: Scope, nodes: Iterable[ast.expr]) -> tuple[set[str], set[str]]:
-    """Names and chains of attributes that expressions read, as they are written, and the dotted paths of
-    those that are asked for again each time: attributes of what imports tell, and builtins.
-    """
-    names, paths = set[str](), set[str]()
-    for part in (part for node in nodes for part in ast.walk(node)):
-        if isinstance(part, (ast.Name, ast.Attribute)):
-            names.add(ast.unparse(part))
-            path = dotted(tree, scope, part) or ""
-            if isinstance(part, ast.Attribute) or path.startswith("builtins."):
-                paths.update(filter(None, [path]))
-    return names, paths
 
 
 def stated_by(node: ast.AST) -> list[ast.expr]:

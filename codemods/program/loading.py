@@ -8,7 +8,7 @@ followed into the files that it imports; of another distribution nothing is know
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,16 +41,7 @@ class Acts:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Names of other modules, dotted, that a statement reads or sets while its own module is loaded."""
-
-    line: int
-    read: tuple[str, ...]
-    set: tuple[str, ...]
-
-
-Step = Loads | Acts | Names
+Step = Loads | Acts
 
 
 class Text:
@@ -61,10 +52,8 @@ class Text:
         bound: the names that it binds.
     """
 
-    def __init__(self, module: Module, project: Project, *, names: bool) -> None:
-        """With ``names``, what is read and set of other modules is a step."""
+    def __init__(self, module: Module, project: Project) -> None:
         self.module = module
-        self.names = names
         self.steps: list[Step] = []
         self.bound = module.binders.keys()
         # Of annotations nothing is told: one that does more than name a type is rare.
@@ -76,8 +65,6 @@ class Text:
             self._statement(statement, maybe)
 
     def _statement(self, statement: ast.stmt, maybe: bool) -> None:
-        if self.names:
-            self._names(statement)
         match statement:
             case ast.Import() | ast.ImportFrom():
                 self._import(statement, maybe)
@@ -97,21 +84,6 @@ class Text:
             return self._effects.runs([ast.Assert(statement.test)])
         return isinstance(statement, (ast.For, ast.Match, ast.With))
 
-    def _names(self, statement: ast.stmt) -> None:
-        """Note the names of other modules that it reads or sets."""
-        if isinstance(statement, ast.ImportFrom):
-            if statement.module != "__future__":
-                taken = tuple(each.path for each in imported(statement, self.module.package))
-                self.steps.append(Names(statement.lineno, taken, ()))
-            return
-        found: dict[bool, list[str]] = {True: [], False: []}
-        for node in (each for each in _run_at_once(statement) if isinstance(each, ast.Attribute)):
-            path = self.module.path(node)
-            if path is not None and not path.startswith(("builtins.", f"{self.module.name}.")):
-                found[isinstance(node.ctx, ast.Load)].append(path)
-        if any(found.values()):
-            self.steps.append(Names(statement.lineno, tuple(found[True]), tuple(found[False])))
-
     def _import(self, node: ast.Import | ast.ImportFrom, maybe: bool) -> None:
         made = imported(node, self.module.package)
         if isinstance(node, ast.Import):
@@ -119,19 +91,6 @@ class Text:
         elif made[0].module != "__future__":
             names = tuple(alias.name for alias in node.names if alias.name != "*")
             self.steps.append(Loads(node.lineno, made[0].module, names, maybe))
-
-
-def _run_at_once(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes of a statement, without bodies of functions and the statements inside."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += (
-            child
-            for child in ast.iter_child_nodes(node)
-            if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case, ast.Lambda))
-        )
 
 
 def label_of(statement: ast.stmt) -> str:
@@ -153,14 +112,11 @@ _LONGEST_CHAIN = 20
 @dataclass
 class Run:
     """Record of one loading: ``events`` in order, each with the file's line that brought it; all modules
-    ``loaded``, with the lines; those that import the file ``back``. Where names are asked for, there are
-    events that only read names of other modules, which ``reads`` tells, and ``sets`` are those that were set.
+    ``loaded``, with the lines; those that import the file ``back``.
     """
 
     events: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    sets: set[str] = field(default_factory=set)
     loaded: dict[str, int] = field(default_factory=dict)
     back: set[str] = field(default_factory=set)
     line: int = 0
@@ -174,9 +130,7 @@ class Run:
 class Loading:
     """Rehearses the loading of modules."""
 
-    def __init__(self, find: Find, *, names: bool = False) -> None:
-        """With ``names``, what reads names of other modules is an event, too."""
-        self._names = names
+    def __init__(self, find: Find) -> None:
         self._project = Project(find, Module("", "", ast.Module([], [])))
         self._texts: dict[str, Text | None] = {}
 
@@ -189,13 +143,13 @@ class Loading:
         run = Run(loaded={module: 0})
         for package in with_packages(module)[:-1]:
             self.load(package, run, module)
-        self._steps(module, self._read(Module(module, package_of(path, module), tree)), run, module)
+        self._steps(module, Text(Module(module, package_of(path, module), tree), self._project), run, module)
         return run
 
     def executed(self, body: list[ast.stmt], package: str) -> Run:
         """Run statements of a file in a package in thought, where nothing is loaded before."""
         run = Run()
-        self._steps("", self._read(Module("", package, ast.Module(body, []))), run, "")
+        self._steps("", Text(Module("", package, ast.Module(body, [])), self._project), run, "")
         return run
 
     def load(self, module: str, run: Run, subject: str = "") -> Text | None:
@@ -216,13 +170,6 @@ class Loading:
                 run.line = step.line
             if isinstance(step, Acts):
                 run.add(f"{module}: {step.label}" if module != subject else step.label)
-                continue
-            if isinstance(step, Names):
-                run.sets.update(step.set)
-                if step.read:
-                    event = f"{module} reads {' '.join(step.read)}"
-                    run.reads[event] = step.read
-                    run.add(event)
                 continue
             if step.maybe:
                 run.add(f"maybe {step.module} {' '.join(step.names)}")
@@ -245,11 +192,8 @@ class Loading:
         """A module of the project; None for any other."""
         if name not in self._texts:
             module = self.module(name)
-            self._texts[name] = None if module is None else self._read(module)
+            self._texts[name] = None if module is None else Text(module, self._project)
         return self._texts[name]
-
-    def _read(self, module: Module) -> Text:
-        return Text(module, self._project, names=self._names)
 
 
 def is_of_torch(module: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from codemods.program.nodes import called_name
 from codemods.program.scopes import ScopeTree, Use, dotted
 
 # Builtins that see variables by name, with the number of arguments up to which they do; -1: always.
@@ -84,16 +83,3 @@ def asking(tree: ScopeTree) -> list[tuple[ast.AST, str]]:
         and (use.call is None or not sees_given_only(use.call, EVALUATORS[name]))
     ]
     return found + reaching(tree)
-
-
-def asks_itself(node: ast.Call) -> bool:
-    """Tell whether a call is given the file's own name, or opens it: ``import_module(__name__)``."""
-    name = called_name(node)
-    match node:
-        case ast.Call(args=[ast.Name("__name__"), *_]):
-            return name in ("__import__", "import_module", "reload", "run_module")
-        case ast.Call(args=[ast.Name("__file__"), *_]):
-            return name in ("open", "getline", "getlines", "run_path", "FileInput", "input")
-        case ast.Call(ast.Attribute(ast.Call(args=given))) if name in ("open", "read_bytes", "read_text"):
-            return any(isinstance(argument, ast.Name) and argument.id == "__file__" for argument in given)
-    return False

@@ -38,8 +38,6 @@ _READERS = words("""
     fullmatch search startswith endswith format get items keys values
 """)
 """Calls that take a module, its namespace or a dotted name and replace nothing."""
-_NAMING = _READERS | _SETTERS | words("dir vars isinstance getmembers")
-"""Calls that assign nothing of what they are given that their text does not name."""
 _OF_PATCH = ("patch", "patch.object", "patch.multiple")
 
 
@@ -103,20 +101,11 @@ class Replacing:
 
     def __init__(self, tree: ast.Module, package: str) -> None:
         self._targets: list[tuple[str, int, str, str]] = []
-        # What something unknown is handed: of a module a file that sets attributes may replace any name.
-        self._given: list[tuple[str, int, str, str]] = []
-        self._sets = False
         for node, scope in walk(tree, package):
             if isinstance(node, ast.Call):
                 self._call(node, scope)
-            elif isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-                # A loop may go through them.
-                self._hand_over(node.elts, node, scope, "loop")
             elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 how = "assignment" if isinstance(node.ctx, ast.Store) else "del"
-                match node:
-                    case ast.Attribute(ast.Name(id=name)) if name not in ("self", "cls"):
-                        self._sets = self._sets or resolve(node.value, scope) is None
                 self._targets += (
                     (target, node.lineno, scope.function, how) for target in _stored(node, scope)
                 )
@@ -125,24 +114,12 @@ class Replacing:
         patcher, name = _patcher(node.func, scope), called_name(node)
         targets, how = _call_targets(node, patcher, scope), patcher or name or "call"
         self._targets += ((target, node.lineno, scope.function, how) for target in targets)
-        if patcher is None and name not in _NAMING:
-            self._hand_over(node.args, node, scope, how)
-
-    def _hand_over(self, given: list[ast.expr], node: ast.expr, scope: Names, how: str) -> None:
-        paths = (resolve(each, scope) for each in given if isinstance(each, (ast.Name, ast.Attribute)))
-        self._given += ((path, node.lineno, scope.function, how) for path in paths if path is not None)
 
     def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
         """Names of a module: below it, the line, the function, how."""
-        named = set[tuple[int, str]]()
         for target, line, function, how in self._targets:
-            name = _below(target, module)
-            if name:
-                named.add((line, how))
+            if name := _below(target, module):
                 yield name, line, function, how
-        for path, line, function, how in self._given if self._sets else ():
-            if module.within(path) == "" and (line, how) not in named:
-                yield ANY_NAME, line, function, how
 
 
 @functools.lru_cache(maxsize=256)
@@ -175,13 +152,10 @@ def _joined(base: str | None, name: ast.expr | None, scope: Names) -> list[str]:
 
 
 def _namespace(node: ast.expr, scope: Names) -> str | None:
-    """The object whose namespace an expression is: ``m.__dict__``, ``vars(m)``, ``f.__globals__``."""
+    """The object whose namespace an expression is: ``m.__dict__``, ``vars(m)``."""
     match node:
         case ast.Attribute(owner, "__dict__") | ast.Call(ast.Name("vars"), [owner, *_]):
             return resolve(owner, scope)
-        case ast.Attribute(taken, "__globals__"):
-            function = resolve(taken, scope)
-            return None if function is None else function.rpartition(".")[0]
     return None
 
 
@@ -197,8 +171,6 @@ def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterable
         yield from _joined(_namespace(given[0], scope), given[1], scope)
     elif spaces and (name == "dict" or name not in _READERS):
         yield from (f"{space}.{ANY_NAME}" for space in spaces)
-    elif isinstance(function, ast.Attribute) and name in ("__setattr__", "__delattr__") and given:
-        yield from _joined(resolve(function.value, scope), given[0], scope)
     elif name in _SETTERS and given:
         attribute = _argument(node, 1, "name")
         text = text_of(given[0], scope) if isinstance(function, ast.Attribute) else None
@@ -255,9 +227,7 @@ def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
         attribute = _argument(node, 1, "attribute")
         yield from _joined(base, attribute, scope) if attribute is not None else ()
     elif base is not None:
-        for keyword in node.keywords:
-            if keyword.arg not in ("spec", "create", "spec_set", "autospec", "new_callable"):
-                yield f"{base}.{keyword.arg or ANY_NAME}"
+        yield f"{base}.{ANY_NAME}"
 
 
 @dataclass(frozen=True, slots=True)

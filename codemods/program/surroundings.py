@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from codemods.program.namespaces import asks_itself
 from codemods.program.nodes import called_name
-from codemods.program.origins import Names, absolute, resolve, walk
+from codemods.program.origins import absolute, resolve, walk
 from codemods.program.patches import ANY_NAME, replacing_of
 from codemods.program.repository import (
     File,
@@ -36,7 +35,7 @@ from codemods.program.words import having, words
 T = TypeVar("T")
 loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
 """Tells whether a file may load modules whose names it does not spell."""
-Mark = Literal["annotations", "derived", "doctest", "module", "pickles", "reloads"]
+Mark = Literal["annotations", "derived", "module", "pickles"]
 
 # By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.
 _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
@@ -57,7 +56,6 @@ _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
             rb"|\bclass\s+\w+\s*\([^()]*\b(type|(?!ABCMeta\b)\w*Meta)\s*[,)]",
         ),
     ),
-    "doctest": ("runs doctests", having("doctest")),
     "module": ("asks what is defined for its module", having("__module__", "getmodule", "getsourcefile")),
     "pickles": (
         "loads pickles, which name modules",
@@ -67,27 +65,16 @@ _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
             rb"|\bUnpickler\b|from\s+(pickle|dill|cloudpickle|joblib)\s+import|weights_only\s*=\s*False",
         ),
     ),
-    "reloads": (
-        "may load it again",
-        having(
-            *("reload", "modules"),
-            within=rb"\breload\s*\(|\bdel\b.*\bmodules\b|\bmodules\.(pop|clear)\s*\(|delitem\(.*\bmodules\b",
-        ),
-    ),
 }
 
 _CHECKERS = (b"beartype", b"jaxtyping", b"typeguard")
-# A line that replaces something has one of these.
-_REPLACING = (b"=", b"attr", b"del", b"patch")
 _LISTS = words("dir vars getmembers getmembers_static getclosurevars getsource getsourcelines")
 _BY_NAME = words("delattr getattr hasattr setattr")
-_OF_FUNCTION = frozenset(["__closure__", "__code__", "__globals__"])
 # What is handed to these is named there, and goes no further.
 _KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
 # By these, or by its own name, a file gets at its own namespace or text.
 _ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
 _STARS = re.compile(r"\bfrom\s+[\w.]*\b(\w+)\s+import\s*\*")
-_RUNS = re.compile(rb"(?:\bbuiltins\.|(?<![\w.]))(?:compile|exec)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +173,9 @@ class Surroundings:
     @cached_property
     def _seen(self) -> list[_Seen]:
         """Uses in these, and in the file itself, if it may look at itself."""
-        found = [_look_at(file, data, self.module, self.path.name) for file, data in self._files]
+        found = [_look_at(file, data, self.module) for file, data in self._files]
         if _ITSELF.search(self._own_data) or says(self._own_data, self.module.name.rpartition(".")[2]):
-            found.append(_look_at(self._own, b"", self._own_names, self.path.name, own=True))
+            found.append(_look_at(self._own, b"", self._own_names, own=True))
         return found
 
     @cached_property
@@ -196,10 +183,8 @@ class Surroundings:
         if self.path.name != "__init__.py":
             return frozenset()
         folder = self.path.parent
-        if not folder.is_dir():
-            below = (path.relative_to(folder) for path, _ in self.files() if folder in path.parents)
-            return frozenset(path.parts[0].partition(".")[0] for path in below)
-        return frozenset(entry.name.partition(".")[0] for entry in folder.iterdir())
+        below = (path.relative_to(folder) for path, _ in self.files() if folder in path.parents)
+        return frozenset(path.parts[0].partition(".")[0] for path in below)
 
     def taken(self, name: str) -> bool:
         """Tell whether somebody else may mean something by a name of the module: a file that knows it says
@@ -270,34 +255,18 @@ class Surroundings:
                 return f"{shown_path(path, self.root)} {says_what}"
         return None
 
-    @property
-    def reloaded(self) -> bool:
-        """Tell whether some file that takes something from the module may load it a second time."""
-        return self.marked("reloads", None) is not None
-
     @cached_property
     def checks_annotations(self) -> bool:
         """Tell whether the project may check the annotations of all its functions when it runs."""
         return any(word in data for _, data in self.files() for word in _CHECKERS)
 
-    def replacing(self, names: Collection[str], paths: Iterable[str] = ()) -> Look | None:
-        """A place that replaces one of some names of the module, or names that only a run tells; or by its
-        words an attribute with the last name of some dotted paths.
-        """
+    def replacing(self, names: Collection[str]) -> Look | None:
+        """A place that replaces one of some names of the module, or names that only a run tells."""
         for file in (*(file for file, _ in self._files), self._own) if names else ():
             for name, line, *_ in replacing_of(file.tree, file.package).names_of(self._own_names):
                 known = name.removesuffix(f".{ANY_NAME}") + "."
                 if name in (ANY_NAME, "__dict__") or any(f"{read}.".startswith(known) for read in names):
                     return Look(file.shown, line, f"replaces {name}")
-        found = (self.once(("replaced", dotted), lambda d=dotted: self._replaced(d)) for dotted in paths)  # type: ignore[misc]
-        return next(filter(None, found), None)
-
-    def _replaced(self, dotted: str) -> Look | None:
-        """A place that by its words may replace what has a dotted path."""
-        pattern, word = _replaced(dotted), dotted.rpartition(".")[2]
-        for path, data in ((self.path, self._own_data), *self.files()):
-            if (line := _line_with(data, word, pattern)) is not None:
-                return Look(shown_path(path, self.root), line, f"may replace {dotted}")
         return None
 
     def late_star(self, line: int, name: str | None = None) -> int | None:
@@ -326,32 +295,9 @@ class Surroundings:
         return found
 
 
-def _replaced(dotted: str) -> re.Pattern[bytes]:
-    """Assignments of attributes that are called like the last name of a path, and calls that may patch it."""
-    top, _, name = dotted.rpartition(".")
-    base = rb"builtins" if top == "builtins" else rb"[\w.]+"
-    word = re.escape(name.encode())
-    stored = rb"^\s*(%b\.%b\s*=(?!=)|del\b.*\.%b\b)" % (base, word, word)
-    patched = rb"(patch[\w.]*|(set|del)(attr|item))\s*\([^\n]*['\".]%b['\"]" % word
-    return re.compile(stored + rb"|" + patched)
-
-
-def _line_with(data: bytes, word: str, pattern: re.Pattern[bytes]) -> int | None:
-    """Find the first line of a file that matches a pattern, of those that have a word: patterns are slow."""
-    at = data.find(word.encode())
-    while at >= 0:
-        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
-        line = data[start : len(data) if end < 0 else end]
-        if any(mark in line for mark in _REPLACING) and pattern.search(line):
-            return data.count(b"\n", 0, start) + 1
-        at = data.find(word.encode(), end) if end >= 0 else -1
-    return None
-
-
-def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: bool = False) -> _Seen:
-    """Find the uses of a module's names in a file; the module is in a file of some name."""
+def _look_at(looking: File, data: bytes, module: ModuleName, *, own: bool = False) -> _Seen:
+    """Find the uses of a module's names in a file."""
     seen = _Seen(looking.shown, data, module)
-    runs = not own and _RUNS.search(data) is not None
     values: set[ast.AST] = set()
     for node, scope in walk(looking.tree, looking.package):
         if isinstance(node, (ast.Assign, ast.Attribute, ast.Call)):
@@ -362,7 +308,10 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
             case ast.Name():
                 continue
             case ast.Attribute():
-                _attribute(node, scope, seen, own=own)
+                if seen.is_module(resolve(node.value, scope)):
+                    seen.asked.add(node.attr)
+                    if node.attr == "__dict__":
+                        seen.look(node, "looks at its namespace")
             case ast.ImportFrom():
                 # One that is run by its path finds what stands beside it without their package.
                 beside = f"{looking.package}.{node.module}"
@@ -373,39 +322,17 @@ def _look_at(looking: File, data: bytes, module: ModuleName, file: str, *, own: 
                     seen.asked.add("*")
                 if within := module.within(text.replace(":", ".")):
                     seen.asked.add(within.partition(".")[0])
-                if within == "__dict__":
-                    seen.look(node, "looks at its namespace")
-                if runs and text.endswith(file) and not text[: -len(file)][-1:].isidentifier():
-                    seen.look(node, "may run its text somewhere else")
-            case ast.Call(args=[first, *_]):
-                _call(node, resolve(first, scope), seen, own=own)
+            case ast.Call(args=[first, *_]) if seen.is_module(resolve(first, scope)):
+                _call(node, seen)
     return seen
 
 
-def _attribute(node: ast.Attribute, scope: Names, seen: _Seen, *, own: bool) -> None:
-    """Tell whether an attribute is of the module, sees names of it, or what a function is made of."""
-    base = resolve(node.value, scope)
-    within = None if base is None else seen.module.within(base)
-    if within == "":
-        seen.asked.add(node.attr)
-    if node.attr == "__dict__" and within == "":
-        seen.look(node, "looks at its namespace")
-    elif own and node.attr == "__globals__" and isinstance(node.ctx, ast.Load):
-        seen.look(node, "looks at the globals of a function")
-    elif node.attr in _OF_FUNCTION and within and not own:
-        seen.look(node, f"looks at {node.attr} of {within}")
-
-
-def _call(node: ast.Call, given: str | None, seen: _Seen, *, own: bool) -> None:
-    """Tell whether a call sees names of the module, or its text; ``given``: the path of the first
-    argument.
-    """
-    name, within = called_name(node), None if given is None else seen.module.within(given)
-    if own and asks_itself(node):
-        seen.look(node, "takes its own module or text")
-    elif name in _LISTS and (within == "" or (within is not None and name.startswith(("getc", "gets")))):
+def _call(node: ast.Call, seen: _Seen) -> None:
+    """Tell whether a call that is handed the module sees names of it."""
+    name = called_name(node)
+    if name in _LISTS:
         seen.look(node, f"lists its names, or reads its text, by {name}()")
-    elif name in _BY_NAME and within == "" and len(node.args) > 1:
+    elif name in _BY_NAME and len(node.args) > 1:
         match node.args[1]:
             case ast.Constant(value=str() as text):
                 seen.asked.add(text)

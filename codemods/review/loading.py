@@ -16,6 +16,8 @@ from codemods.review.imports import Imports, Loads, Outer
 
 # A statement, as it is compared, that says where modules are looked for.
 _SEARCHES = re.compile(r"id='sys', ctx=Load\(\)\), attr='(?:path|meta_path|path_hooks)'|'addsitedir'")
+# One that sets a name of another module, which a module that is loaded later may read.
+_SETS = re.compile(r"^module .*attr='\w+', ctx=Store\(\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +32,6 @@ class Step:
     statement: ast.stmt | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Detailed:
-    """Steps; of those that only read names of other modules, which; and what of other modules was set."""
-
-    steps: list[Step]
-    reads: dict[str, tuple[str, ...]]
-    sets: set[str]
-
-    def that_matter(self, sets: Set[str]) -> list[Step]:
-        """The steps without those that read nothing that is ever set from outside."""
-        return [
-            step
-            for step in self.steps
-            if step.label not in self.reads or not sets.isdisjoint(self.reads[step.label])
-        ]
-
-
 class Programs:
     """Steps of the files of one side when they are imported, and files that they load."""
 
@@ -58,7 +43,7 @@ class Programs:
         self._acts: dict[ast.stmt, bool] = {}
         # Names of files of which each binding counts, not the last one alone.
         self.watched: dict[str, set[str]] = {}
-        self._others = Others(self._find, names=True)
+        self._others = Others(self._find)
 
     def of(self, path: str) -> list[Step | Loads]:
         """Those of one file; whether a statement does something is not asked yet of those that may."""
@@ -134,7 +119,7 @@ class Programs:
         """Is it known already that a step does nothing?"""
         return step.statement is not None and self._acts.get(step.statement) is False
 
-    def in_detail(self, steps: Sequence[Step]) -> Detailed:
+    def in_detail(self, steps: Sequence[Step]) -> list[Step]:
         """Steps, with what loading a module outside the change does in place of its name."""
         found: list[Step] = []
         run = Run()
@@ -145,15 +130,14 @@ class Programs:
                 found += (replace(step, label=f"module {event}") for event in run.events[known:])
             else:
                 found.append(step)
-        reads = {f"module {event}": names for event, names in run.reads.items()}
-        return Detailed(found, reads, run.sets)
+        return found
 
     def events(self, modules: Iterable[str]) -> list[str]:
         """List the events of loading modules outside the change, one after the other."""
         run = Run()
         for module in modules:
             self._others.load(module, run)
-        return [event for event in run.events if event not in run.reads]
+        return run.events
 
     def _find(self, dotted: str) -> tuple[bytes, bool] | None:
         found = self.side.tree.module(dotted)
@@ -207,8 +191,8 @@ def out_of_order(base: Programs, head: Programs) -> list[Step]:
         if any(step.module for step in steps):
             # Modules that make definitions, and do nothing else, may be loaded in any order.
             known = [each.programs.in_detail(each.steps) for each in (before, after)]
-            sets = known[0].sets | known[1].sets
-            steps = list(_moved(*(each.that_matter(sets) for each in known)))
+            if not any(_SETS.search(step.label) for step in known[1]):
+                steps = list(_moved(*known))
         moved |= dict.fromkeys(steps)
     return list(moved)
 

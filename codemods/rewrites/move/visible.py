@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from codemods.program import nodes
 from codemods.program.annotations import quoted_in
 from codemods.program.globals import globals_of
 from codemods.program.lifting import Analysis
@@ -45,22 +44,12 @@ def moved_alike(
         what = f"an annotation of {name} names {lazily[0]}, which can't be imported alike, and {place}"
         found.append(("needs-source", node, what))
     reads = [read for read in definition.reads if known.look_up(read).origin in ("import", "own")]
-    late = [r for r in reads if not known.repeatable(known.look_up(r), node.lineno)]
-    paths = [made.path for r in late for made in known.imports(r, "") if made.name is not None]
-    if (replaced := around.replacing(reads, paths)) is not None:
+    if (replaced := around.replacing(reads)) is not None:
         found.append(("moved-seam", node, f"{replaced}, which {name} reads"))
-    examples = any(
-        ">>>" in (ast.get_docstring(n, clean=False) or "")
-        for n in nodes.walk(node)
-        if isinstance(n, nodes.DEFINITIONS)
-    )
     derives = isinstance(node, ast.ClassDef) and bool(node.bases or node.keywords)
-    what = f"a file of the project loads the module again, and {name} would not be made anew"
-    found.append(("definition-evaluated", node, what if around.reloaded else None))
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         found.append(("definition-evaluated", node, around.marked_anywhere("derived") if derives else None))
         found.append(("introspection", node, around.marked("module", [name])))
-        found.append(("introspection", node, around.marked("doctest", [name]) if examples else None))
     for code, at, told in found:
         if told is not None:
             yield refuse(code, at, told)

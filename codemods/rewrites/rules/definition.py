@@ -9,7 +9,7 @@ import ast
 import importlib
 from typing import Any
 
-from codemods.program.annotations import reads_of, stated_by
+from codemods.program.annotations import stated_by
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults, called, first_of
@@ -147,9 +147,9 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
         ("annotations-evaluated", evaluated_annotations(tree, helper)),
         ("decorated", [called(decorator) for decorator in helper.node.decorator_list]),
     ):
-        names, paths = reads_of(tree, helper.outer, evaluated)
-        place = around.replacing(names, paths)
-        if place is not None:
+        parts = (part for node in evaluated for part in ast.walk(node))
+        names = {ast.unparse(part) for part in parts if isinstance(part, (ast.Name, ast.Attribute))}
+        if (place := around.replacing(names)) is not None:
             what = f"{place}, which the definition of {helper.name} evaluates at every call"
             yield refuse(code, helper.node, what)
 

@@ -62,7 +62,7 @@ SEAMS = {
     ),
     "patch.multiple": (
         'from unittest import mock\nmock.patch.multiple("pkg.sub.loop", get_hub=1, x=2)',
-        ["get_hub", "x"],
+        ["*"],
     ),
     "mocker": ('mocker.patch("pkg.sub.loop.get_hub")', ["get_hub"]),
     "mocker.patch.object": ('from pkg.sub import loop\nmocker.patch.object(loop, "get_hub")', ["get_hub"]),
@@ -72,10 +72,6 @@ SEAMS = {
     "del": ("from pkg.sub import loop\ndel loop.get_hub", ["get_hub"]),
     "namespace": ('from pkg.sub import loop\nmonkeypatch.setitem(loop.__dict__, "get_hub", 1)', ["get_hub"]),
     "vars": ('from pkg.sub import loop\nvars(loop)["get_hub"] = 1', ["get_hub"]),
-    "globals of a function": (
-        'from pkg.sub.loop import train\nmonkeypatch.setitem(train.__globals__, "get_hub", 1)',
-        ["get_hub"],
-    ),
     "constant prefix": ('M = "pkg.sub.loop"\nmonkeypatch.setattr(f"{M}.get_hub", 1)', ["get_hub"]),
     "concatenation": ('M = "pkg.sub.loop."\nmonkeypatch.setattr(M + "get_hub", 1)', ["get_hub"]),
     "__name__": ('from pkg.sub import loop\nmocker.patch(f"{loop.__name__}.get_hub")', ["get_hub"]),
@@ -84,10 +80,6 @@ SEAMS = {
         ["*"],
     ),
     "loop over strings": ('for n in ("a", "b"):\n    mocker.patch(f"pkg.sub.loop.{n}")', ["*"]),
-    "the module is handed to a function": (
-        "from pkg.sub import loop\ndef change(m):\n    m.get_hub = fake\nchange(loop)",
-        ["*"],
-    ),
     "the namespace is changed": ("from pkg.sub import loop\nvars(loop).update(x=1)", ["*"]),
     "somebody's own helper": ('swap("pkg.sub.loop.get_hub", to=fake)', ["get_hub"]),
     "somebody's own helper, object": ('from pkg.sub import loop\nswap(loop, "get_hub", fake)', ["get_hub"]),
