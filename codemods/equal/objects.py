@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from codemods.equal.code import FUNCTIONS, NotProven, Place, alike, copied, drop_statements, place_of
 from codemods.program.scopes import Scope, ScopeTree, dotted
 
-_PATHS = {"dataclass": "dataclasses.dataclass", "field": "dataclasses.field", "Any": "typing.Any"}
-
-# What a dataclass takes for something else than a field, in quotes, too.
-_OTHER_FIELDS = ("ClassVar", "InitVar", "KW_ONLY")
+MAKER = "types.SimpleNamespace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +17,14 @@ class Kept:
     """A claim: an object keeps variables of the function at a place of the old version.
 
     It is made just before the function's statement of number ``at``, with the values of those that are
-    ``given``; it gets those of ``later`` when they are bound. What the function says of their classes, its
-    ``stated`` annotations, the object's class says in quotes.
+    ``given``; it gets those of ``later`` when they are bound.
     """
 
     place: Place
     at: int
-    type_name: str
     variable: str
     given: tuple[str, ...]
     later: tuple[str, ...]
-    stated: tuple[tuple[str, str], ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -39,53 +33,33 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The names by which classes are made in the new version, and the import statements added for them."""
+class Maker:
+    """The name by which the new version makes objects, and the import added for it, if any."""
 
-    names: Mapping[str, str]
-    added: tuple[str, ...]
+    name: str
+    added: str = ""
 
 
-def prove_objects(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: Known) -> None:
+def prove_objects(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], maker: Maker) -> None:
     """Check that a text is another in which uses of variables became uses of objects' attributes.
 
-    With the classes, the objects' making and the nonlocal declarations taken out, and attributes used as
-    variables again, both trees are equal. So the code differs in this alone: where it loaded or stored a
-    variable, it loads the object and loads or stores an attribute of it. Each of them stood for a variable of
-    that function, and all uses of it became one. That no attribute is read before it is set follows from the
-    flow.
+    With the objects' making and the nonlocal declarations taken out, and attributes used as variables again,
+    both trees are equal. So the code differs in this alone: where it loaded or stored a variable, it loads
+    the object and loads or stores an attribute of it. Each of them stood for a variable of that function, and
+    all uses of it became one. That no attribute is read before it is set follows from the flow.
 
     Raises:
         NotProven: if anything differs but that.
     """
     before, tree = copied(old.source.tree), ast.parse(new.source.text)
-    _check_names(old, new, claims, known)
+    _check_names(old, new, claims, maker)
     origin = {id(made): node for made, node in _pairs(before, old.source.tree)}
-    made_in = {kept: _take_out_making(tree, kept, old) for kept in claims}
-    lines = {kept.variable: line for kept, (_, line) in made_in.items()}
-    classes = {kept.type_name: kept for kept in claims}
-    seen: list[str] = []
-
-    def added(statement: ast.stmt) -> bool:
-        if isinstance(statement, ast.ImportFrom) and ast.unparse(statement) in known.added:
-            seen.append(ast.unparse(statement))
-        elif isinstance(statement, ast.ClassDef) and statement.name in classes:
-            if not _is_class(statement, classes[statement.name], known):
-                raise NotProven(f"{statement.name} is not the class that it should be")
-            seen.append(statement.name)
-        else:
-            return False
-        lines[seen[-1]] = statement.lineno
-        return True
-
-    drop_statements(tree, added)
-    if sorted(seen) != sorted([*known.added, *classes]):
-        raise NotProven("an object's class or import is not there once")
-    for kept in claims:
-        if any(lines[text] > lines[kept.type_name] for text in known.added):
-            raise NotProven(f"{kept.type_name} is defined before what it needs is imported")
-        if lines[kept.type_name] > lines[kept.variable]:
-            raise NotProven(f"{kept.type_name} is defined too late")
+    made_in = {kept: _take_out_making(tree, kept, maker, old) for kept in claims}
+    if maker.added:
+        found = [statement for statement in tree.body if ast.unparse(statement) == maker.added]
+        if len(found) != 1 or any(found[0].lineno > line for _, line in made_in.values()):
+            raise NotProven(f"{maker.added} is not there once, before what needs it")
+        tree.body.remove(found[0])
     turn = _VariablesBack({kept.variable: kept for kept in claims})
     tree = turn.visit(tree)
     _drop_declarations(old, before, origin, claims)
@@ -115,19 +89,15 @@ def _scope(tree: ScopeTree, kept: Kept) -> Scope:
     return found[0]
 
 
-def _check_names(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], known: Known) -> None:
-    """New names meant nothing before, and those that make the classes mean what they should."""
-    for name in (name for kept in claims for name in (kept.type_name, kept.variable)):
-        if name in old.names:
-            raise NotProven(f"{name} is a name of the file already")
-    if private := [name for kept in claims for name in kept.variables if name.startswith("__")]:
-        raise NotProven(f"{private[0]} means another name in a class")
-    for name, annotation in (each for kept in claims for each in kept.stated):
-        if any(word in annotation for word in _OTHER_FIELDS):
-            raise NotProven(f"{name} would be no field of a dataclass")
-    for short, name in known.names.items():
-        if dotted(new, new.module, ast.Name(name, ast.Load())) != _PATHS[short]:
-            raise NotProven(f"{name} is not {_PATHS[short]}")
+def _check_names(old: ScopeTree, new: ScopeTree, claims: Sequence[Kept], maker: Maker) -> None:
+    """New names meant nothing before, and the one that makes objects means what it should."""
+    for kept in claims:
+        if kept.variable in old.names:
+            raise NotProven(f"{kept.variable} is a name of the file already")
+        if private := [name for name in kept.variables if name.startswith("__")]:
+            raise NotProven(f"{private[0]} means another name in a class")
+    if dotted(new, new.module, ast.Name(maker.name, ast.Load())) != MAKER:
+        raise NotProven(f"{maker.name} is not {MAKER}")
 
 
 def _drop_declarations(
@@ -194,12 +164,12 @@ def _target(node: ast.AST) -> ast.AST:
     return node.target if isinstance(node, ast.AnnAssign) else node
 
 
-def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.AST, int]:
+def _take_out_making(tree: ast.Module, kept: Kept, maker: Maker, old: ScopeTree) -> tuple[ast.AST, int]:
     """Take out the statements that make an object just before a statement of its function; where that is.
 
     A parameter's value that may be replaced is then the object's alone.
     """
-    wanted = [f"{kept.variable} = {kept.type_name}({', '.join(f'{n}={n}' for n in kept.given)})"]
+    wanted = [f"{kept.variable} = {maker.name}({', '.join(f'{n}={n}' for n in kept.given)})"]
     if kept.given:
         wanted.append(f"del {', '.join(kept.given)}")
     made = slice(kept.at, kept.at + len(wanted))
@@ -215,22 +185,6 @@ def _take_out_making(tree: ast.Module, kept: Kept, old: ScopeTree) -> tuple[ast.
     line = found[0].body[kept.at].lineno
     del found[0].body[made]
     return found[0], line
-
-
-def _is_class(made: ast.ClassDef, kept: Kept, known: Known) -> bool:
-    """Compare a class with the fields of an object: it has nothing else but a docstring."""
-    kinds = known.names
-    fields = [f"    {name}: {kinds['Any']}" for name in kept.given]
-    for name in kept.later:
-        annotation = dict(kept.stated).get(name) or kinds["Any"]
-        fields.append(f"    {name}: {annotation} = {kinds['field']}(init=False)")
-    head = f"@{kinds['dataclass']}(slots=True)\nclass {kept.type_name}:"
-    wanted = ast.parse("\n".join([head, *fields])).body[0]
-    made = copied(made)
-    assert isinstance(wanted, ast.ClassDef)
-    documented = ast.get_docstring(made) is not None
-    del made.body[: int(documented)]
-    return documented and alike(made, wanted)
 
 
 class _VariablesBack(ast.NodeTransformer):

@@ -15,7 +15,7 @@ from codemods.plans.site import Site
 from codemods.program.helpers import Helper, entry_reads
 from codemods.program.lifting import Analysis, Lifting
 from codemods.rewrites.naming import FileNames
-from codemods.rewrites.objects.cell import Cell, find_cells, find_imports
+from codemods.rewrites.objects.cell import Cell, find_cells, find_maker
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
@@ -44,17 +44,13 @@ def cells(
 
 def _kept(analysis: Analysis, site: Site, found: Sequence[Cell]) -> Rewritten:
     """Make a file with objects in it, proven."""
-    claims = [cell.claim for cell in found]
-    later = ["dataclasses.field"] if any(claim.later for claim in claims) else []
-    unstated = any(claim.given or len(claim.later) > len(claim.stated) for claim in claims)
-    imported = find_imports(
+    maker = find_maker(
         analysis,
         [cell.root for cell in found],
-        ["dataclasses.dataclass", *later, *(["typing.Any"] if unstated else [])],
         lambda name: site.surroundings.star_imported or site.surroundings.taken(name),
     )
-    made = _read(keep_in_objects(analysis, found, imported))
-    prove_objects(analysis.tree, made.tree, claims, imported)
+    made = _read(keep_in_objects(analysis, found, maker))
+    prove_objects(analysis.tree, made.tree, [cell.claim for cell in found], maker)
     return made, dict(zip(analysis.helpers, made.helpers, strict=True))
 
 

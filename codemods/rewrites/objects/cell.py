@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from codemods.equal.code import FUNCTIONS, place_of
-from codemods.equal.objects import Kept, Known
+from codemods.equal.objects import MAKER, Kept, Maker
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting, Need
 from codemods.program.scopes import FunctionNode, Scope, dotted
@@ -42,7 +41,7 @@ class Cell:
 
     @property
     def root(self) -> ast.stmt:
-        """The module-level statement before which its class stands."""
+        """The module-level statement that it is in."""
         return self.helpers[0].top
 
 
@@ -80,35 +79,25 @@ def _cell(analysis: Analysis, outer: Scope, chosen: dict[Helper, list[Need]], ta
     assert isinstance(function, FUNCTIONS)
     variables = tuple(dict.fromkeys(name for needs in chosen.values() for name, _ in needs))
     names: dict[tuple[int, int], ast.Name] = {}
-    given, declarations, annotated = [], dict[ast.Nonlocal, None](), dict[ast.AnnAssign, str]()
+    given, declarations, annotated = [], dict[ast.Nonlocal, None](), dict[ast.AnnAssign, None]()
     for name in variables:
         nodes: list[ast.AST] = [use.node for use in tree.uses.get((outer, name), [])]
         nodes += [binder.node for binder in tree.binders.get((outer, name), [])]
-        annotated |= {node: name for node in nodes if isinstance(node, ast.AnnAssign)}
+        annotated |= dict.fromkeys(node for node in nodes if isinstance(node, ast.AnnAssign))
         nodes = [node.target if isinstance(node, ast.AnnAssign) else node for node in nodes]
         names |= {(node.lineno, node.col_offset): node for node in nodes if isinstance(node, ast.Name)}
         given += [name for node in nodes if not isinstance(node, ast.Name)]
         for statement, _ in tree.declared.get((outer, name), []):
             if isinstance(statement, ast.Nonlocal):
                 declarations[statement] = None
-    stem = outer.name.strip("_")
-    title = "".join(part.capitalize() for part in stem.split("_"))
     claim = Kept(
         place=place_of(function),
         at=int(ast.get_docstring(function) is not None),
-        type_name=fresh_name(analysis, [f"_{title}State"], taken),
-        variable=fresh_name(analysis, ["state", "shared", f"{stem}_state"], taken),
+        variable=fresh_name(analysis, ["state", "shared", f"{outer.name.strip('_')}_state"], taken),
         given=tuple(given),
         later=tuple(name for name in variables if name not in given),
-        stated=tuple({name: _in_quotes(node.annotation) for node, name in annotated.items()}.items()),
     )
     return Cell(claim, function, tuple(chosen), tuple(names.values()), tuple(annotated), tuple(declarations))
-
-
-def _in_quotes(annotation: ast.expr) -> str:
-    """An annotation as a text, which nothing evaluates."""
-    quoted = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
-    return json.dumps(ast.literal_eval(annotation) if quoted else ast.unparse(annotation))
 
 
 def _problems(analysis: Analysis, helper: Helper) -> Refusals:
@@ -145,21 +134,16 @@ def fresh_name(analysis: Analysis, stems: Sequence[str], taken: set[str]) -> str
     return name
 
 
-def find_imports(analysis: Analysis, roots: Sequence[ast.stmt], paths: Sequence[str], met: Met) -> Known:
-    """By which names some things are known before all of some module-level statements; a new name is not one
+def find_maker(analysis: Analysis, roots: Sequence[ast.stmt], met: Met) -> Maker:
+    """The name by which objects are made before all of some module-level statements; a new one is not one
     that is ``met`` outside of the file.
     """
-    tree, taken = analysis.tree, set[str]()
+    tree = analysis.tree
+    module, _, name = MAKER.rpartition(".")
     first = min(root.lineno for root in roots)
     above = {statement for statement in tree.source.tree.body if statement.lineno < first}
-    names, missing = dict[str, str](), dict[str, list[str]]()
-    for path in paths:
-        module, _, name = path.rpartition(".")
-        known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == path
-        if known and any(binder.node in above for binder in tree.binders[tree.module, name]):
-            names[name] = name
-            continue
-        names[name] = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], taken)
-        alias = "" if names[name] == name else f" as {names[name]}"
-        missing.setdefault(module, []).append(name + alias)
-    return Known(names, tuple(f"from {module} import {', '.join(m)}" for module, m in missing.items()))
+    known = dotted(tree, tree.module, ast.Name(name, ast.Load())) == MAKER
+    if known and any(binder.node in above for binder in tree.binders[tree.module, name]):
+        return Maker(name)
+    chosen = fresh_name(analysis, [*([] if met(name) else [name]), f"_{name}"], set())
+    return Maker(chosen, f"from {module} import {name}" + (f" as {chosen}" if chosen != name else ""))

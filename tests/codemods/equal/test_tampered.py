@@ -78,9 +78,8 @@ TAMPERED = [
     (SHARED, ["--cell", "h"], "state.k = state.n\n", "state.n = state.k\n"),
     (SHARED, ["--cell", "h"], "(k=k)", "(k=flag)"),
     (SHARED, ["--cell", "h"], "    del k\n", ""),
-    (SHARED, ["--cell", "h"], '"int"', '"str"'),
-    (SHARED, ["--cell", "h"], "slots=True", "frozen=True"),
-    (SHARED, ["--cell", "h"], "import Any", "import Any, cast"),
+    (SHARED, ["--cell", "h"], "import SimpleNamespace\n", "import MappingProxyType as SimpleNamespace\n"),
+    (SHARED, ["--cell", "h"], "import SimpleNamespace\n", "import SimpleNamespace, CellType\n"),
 ]
 
 
@@ -278,7 +277,6 @@ CLAIMED: list[tuple[str, list[str], str, dict[str, Any]]] = [
     (SHARED, ["--cell", "h"], "objects", {"place": (4, 4)}),
     (SHARED, ["--cell", "h"], "objects", {"at": 1}),
     (SHARED, ["--cell", "h"], "objects", {"given": (), "later": ("k", "n")}),
-    (SHARED, ["--cell", "h"], "objects", {"type_name": "outer"}),
     (SHARED, ["--cell", "h"], "objects", {"variable": "flag"}),
     (VALUE, ["--wrapper", "h"], "wrapper", {(2, 0): "_h"}),
     (VALUE, ["--wrapper", "h"], "wrapper", {(5, 4): "h"}),
@@ -298,8 +296,8 @@ def test_a_wrong_claim_is_found_out(
         claims = [dataclasses.replace(claim, **claimed) if claim.place[0] == 4 else claim for claim in claims]
         proven_lift(old, claims, *given)
 
-    def objects(old: Any, new: Any, claims: list[Kept], known: Any) -> None:
-        proven_objects(old, new, [dataclasses.replace(claim, **claimed) for claim in claims], known)
+    def objects(old: Any, new: Any, claims: list[Kept], maker: Any) -> None:
+        proven_objects(old, new, [dataclasses.replace(claim, **claimed) for claim in claims], maker)
 
     proven_lift, proven_objects, proven_wrappers = (
         compose.prove_lift,
