@@ -7,7 +7,7 @@ import re
 
 from codemods.program.lifting import Analysis
 from codemods.program.modules import Module, Project, bound_by
-from codemods.program.nodes import called, first_of
+from codemods.program.nodes import first_of
 from codemods.program.scopes import Binder, Scope
 from codemods.program.source import expression_in
 from codemods.program.words import words
@@ -16,40 +16,16 @@ _DEPTH = 8
 _LITERALS = (bool, bytes, complex, float, int, str)
 # Names that type variables go by.
 _VARIABLE = re.compile(r"_?[A-Z][a-zA-Z]?(_co|_contra)?$|.*_(co|contra)$")
-_BASES = ("abc.ABC", "torch.nn.Module", "torch.optim.Optimizer", "typing.NamedTuple", "typing.Protocol")
-_DECORATORS = (
-    "dataclasses.dataclass",
-    "functools.total_ordering",
-    "typing.final",
-    "typing.runtime_checkable",
-)
-
-# Classes of other packages: none has type parameters, and calling one gives an object of it.
+# Classes of other packages, besides those of torch with a capital: none has type parameters, and calling one
+# gives an object of it.
 _CLASSES = words("""
-    argparse.ArgumentParser argparse.Namespace configparser.ConfigParser datetime.date datetime.datetime
-    datetime.timedelta decimal.Decimal fractions.Fraction io.BytesIO io.StringIO logging.Formatter
-    pathlib.Path pathlib.PurePath pathlib.PurePosixPath random.Random string.Template threading.Barrier
-    threading.Condition threading.Event threading.Thread uuid.UUID
-    torch.Generator torch.device torch.amp.GradScaler torch.cuda.Event torch.cuda.Stream
-    torch.cuda.amp.GradScaler
-    torch.nn.AdaptiveAvgPool2d torch.nn.BCELoss torch.nn.BCEWithLogitsLoss torch.nn.BatchNorm1d
-    torch.nn.BatchNorm2d torch.nn.Conv1d torch.nn.Conv2d torch.nn.CrossEntropyLoss torch.nn.Dropout
-    torch.nn.Embedding torch.nn.GRU torch.nn.GELU torch.nn.KLDivLoss torch.nn.L1Loss torch.nn.LSTM
-    torch.nn.LayerNorm torch.nn.Linear torch.nn.MSELoss torch.nn.MaxPool2d torch.nn.ModuleDict
-    torch.nn.ModuleList torch.nn.MultiheadAttention torch.nn.NLLLoss torch.nn.ReLU torch.nn.Sequential
-    torch.nn.SmoothL1Loss torch.nn.Tanh torch.nn.TransformerEncoder torch.nn.TransformerEncoderLayer
-    torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel
-    torch.optim.ASGD torch.optim.Adadelta torch.optim.Adagrad torch.optim.Adam torch.optim.AdamW
-    torch.optim.Adamax torch.optim.LBFGS torch.optim.NAdam torch.optim.RAdam torch.optim.RMSprop
-    torch.optim.Rprop torch.optim.SGD torch.optim.lr_scheduler.CosineAnnealingLR
-    torch.optim.lr_scheduler.ExponentialLR torch.optim.lr_scheduler.LambdaLR
-    torch.optim.lr_scheduler.MultiStepLR torch.optim.lr_scheduler.OneCycleLR
-    torch.optim.lr_scheduler.ReduceLROnPlateau torch.optim.lr_scheduler.StepLR
-    torch.utils.tensorboard.SummaryWriter
+    argparse.ArgumentParser argparse.Namespace builtins.bool builtins.bytes builtins.complex builtins.float
+    builtins.int builtins.object builtins.range builtins.str configparser.ConfigParser datetime.date
+    datetime.datetime datetime.timedelta decimal.Decimal fractions.Fraction io.BytesIO io.StringIO
+    logging.Formatter pathlib.Path pathlib.PurePath pathlib.PurePosixPath random.Random string.Template
+    threading.Barrier threading.Condition threading.Event threading.Thread torch.device uuid.UUID
 """)
-_CLASSES |= {
-    f"builtins.{name}" for name in ("bool", "bytes", "complex", "float", "int", "object", "range", "str")
-}
+_GENERIC = words("ConcatDataset DataLoader Dataset DistributedSampler Future IterableDataset Sampler Subset")
 
 # What annotations say that is no type of a value, or means something else elsewhere.
 _NO_TYPES = words("""
@@ -60,6 +36,12 @@ _NO_TYPES = words("""
 Classes = frozenset[str]
 """The dotted paths of the classes of which a value may be; of None it is ``None``."""
 NONE = "None"
+
+
+def _is_of_torch(path: str) -> bool:
+    """Tell whether torch has a class of a path, as names with a capital are, that has no type parameters."""
+    top, _, name = path.rpartition(".")
+    return top.partition(".")[0] == "torch" and name[:1].isupper() and name not in _GENERIC
 
 
 class Stated:
@@ -85,32 +67,13 @@ class Stated:
         found = self.project.follow(path)
         if found is None:
             settled = self.project.settled(path)
-            return frozenset([settled]) if settled in _CLASSES else None
+            return frozenset([settled]) if settled in _CLASSES or _is_of_torch(settled) else None
         match found.node, found.members:
-            case ast.ClassDef() as node, ():
-                return frozenset([found.path]) if self._plain(found.module, node) else None
+            case ast.ClassDef(keywords=[]), ():
+                return frozenset([found.path])
             case ast.FunctionDef(decorator_list=[], returns=returns), ():
                 return self.annotation(returns, found.module)
         return None
-
-    def _plain(self, module: Module, node: ast.ClassDef, depth: int = 0) -> bool:
-        """Tell whether a class has no type parameters, and its calls give its objects."""
-        if node.keywords or getattr(node, "type_params", None) or depth > _DEPTH:
-            return False
-        if not all(module.path(called(decorator)) in _DECORATORS for decorator in node.decorator_list):
-            return False
-        own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
-        plain = own.isdisjoint(("__new__", "__class_getitem__"))
-        return plain and all(self._plain_base(module, base, depth) for base in node.bases)
-
-    def _plain_base(self, module: Module, base: ast.expr, depth: int) -> bool:
-        path = module.path(base)
-        found = self.project.follow(path) if path is not None else None
-        if found is not None:
-            made = found.node if isinstance(found.node, ast.ClassDef) and not found.members else None
-            return made is not None and self._plain(found.module, made, depth + 1)
-        settled = self.project.settled(path or "")
-        return settled in _CLASSES or settled in _BASES
 
     def field(self, path: str, name: str) -> Classes | None:
         """The classes of a field that a class declares."""
