@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from ci.config import ConfigError
-from esper_harness.options import told
 from golden.trace.errors import GoldenError
 
 
@@ -63,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(command.main(args=argv, prog_name="golden-gate run", standalone_mode=False) or 0)
     except click.ClickException as error:
-        click.echo(f"golden-gate run: {told(error)}", err=True)
+        click.echo(f"golden-gate run: {error.format_message()}", err=True)
         return 2
     except (ConfigError, GoldenError) as error:
         click.echo(f"golden-gate run: {error}", err=True)

@@ -30,9 +30,8 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
     except (click.ClickException, Unusable) as error:
-        from esper_harness.options import told
-
-        click.echo(f"{name}: {told(error) if isinstance(error, click.ClickException) else error}", err=True)
+        message = error.format_message() if isinstance(error, click.ClickException) else error
+        click.echo(f"{name}: {message}", err=True)
         return 2
     except click.Abort:
         return 130

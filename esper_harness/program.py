@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from esper_harness.extras import missing_extra
-from esper_harness.options import ROOT_HELP, root_to_command, told
+from esper_harness.options import ROOT_HELP, root_to_command
 from esper_harness.report.plain import hint
 
 
@@ -84,6 +84,6 @@ class Commands(click.Group):
         try:
             status = self.main(args=arguments, prog_name=self.name, standalone_mode=False)
         except click.ClickException as error:
-            click.echo(f"{self.name}: {told(error)}", err=True)
+            click.echo(f"{self.name}: {error.format_message()}", err=True)
             return 2
         return int(status or 0)

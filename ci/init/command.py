@@ -23,7 +23,6 @@ from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Report
 from codemods.plans import WriteError, write_all
 from codemods.program import SourceError, python_files
-from esper_harness.options import told
 from golden.check.fixtures import FOLDER
 from golden.record.files import RUNS_FOLDER
 
@@ -242,7 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo(f"golden-gate init: interrupted ({error})", err=True)
         return error.code
     except click.ClickException as error:
-        message = told(error)
+        message = error.format_message()
     except (ConfigError, SourceError, WriteError) as error:
         message = str(error)
     except ValueError as error:

@@ -263,17 +263,6 @@ def test_usage_error_is_unusable_input(project: Project) -> None:
     assert "Missing argument" in result.err
 
 
-@pytest.mark.parametrize(
-    ("former", "message"),
-    [
-        (["mutate", "--mistakes", "3"], "--mistakes is gone: it is called --mutants"),
-        (["ab", "--no-diff-coverage"], "--no-diff-coverage is gone: diff coverage is part of --base"),
-    ],
-)
-def test_former_names_of_commands_and_options(project: Project, former: list[str], message: str) -> None:
-    assert refused(project, 2, *former) == f"golden: {message}"
-
-
 def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
     runs = project.root / "golden" / "runs"
     shutil.rmtree(runs)

@@ -102,19 +102,3 @@ def test_root_stands_before_or_after_the_command(
         said.append(capsys.readouterr().err)
     assert told.format(root=tmp_path) in said[0]
     assert len(set(said)) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "instead"),
-    [
-        ("golden", ["record", "--dense", "3"], "`golden ab --localize` records"),
-        ("golden", ["report", "a", "b", "--junit", "x"], "-o keeps JUnit XML"),
-        ("codemods", ["hotpath", ".", "--owner", "x"], "baselines have no owners"),
-        ("golden-gate", ["init", "--no-try"], "--dry-run shows what would be written"),
-    ],
-)
-def test_former_options_say_the_new_one(
-    name: str, words: list[str], instead: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert MAINS[name](words) == 2
-    assert f"is gone: {instead}" in capsys.readouterr().err
