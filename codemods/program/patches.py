@@ -8,7 +8,6 @@ import ast
 import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from codemods.program.nodes import called_name
@@ -32,13 +31,13 @@ from codemods.program.words import words
 ANY_NAME = ANY
 """The name of a seam whose patched name the program text doesn't tell."""
 
-_SETTERS = words("setattr delattr setitem delitem spy stub")
+_SETTERS = words("setattr delattr spy stub patch patch.object patch.multiple")
+_OF_SPACES = words("dict setitem delitem")
 _READERS = words("""
     getattr hasattr import_module importorskip find_spec reload getLogger get_logger dict print raises match
-    fullmatch search startswith endswith format get items keys values
+    fullmatch search startswith endswith format get items keys values setitem delitem
 """)
 """Calls that take a module, its namespace or a dotted name and replace nothing."""
-_OF_PATCH = ("patch", "patch.object", "patch.multiple")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -111,9 +110,10 @@ class Replacing:
                 )
 
     def _call(self, node: ast.Call, scope: Names) -> None:
-        patcher, name = _patcher(node.func, scope), called_name(node)
-        targets, how = _call_targets(node, patcher, scope), patcher or name or "call"
-        self._targets += ((target, node.lineno, scope.function, how) for target in targets)
+        how = _how(node)
+        self._targets += (
+            (target, node.lineno, scope.function, how) for target in _call_targets(node, how, scope)
+        )
 
     def names_of(self, module: ModuleName) -> Iterator[tuple[str, int, str, str]]:
         """Names of a module: below it, the line, the function, how."""
@@ -138,17 +138,10 @@ def _below(target: str, module: ModuleName) -> str | None:
 
 def _stored(node: ast.Attribute | ast.Subscript, scope: Names) -> list[str]:
     if isinstance(node, ast.Subscript):
-        return _joined(_namespace(node.value, scope), node.slice, scope)
+        space = _namespace(node.value, scope)
+        return [] if space is None else [f"{space}.{text_of(node.slice, scope) or ANY_NAME}"]
     base = resolve(node.value, scope)
     return [] if base is None else [f"{base}.{node.attr}"]
-
-
-def _joined(base: str | None, name: ast.expr | None, scope: Names) -> list[str]:
-    """The name below a dotted path, if there is one, that an expression gives, or any."""
-    if base is None:
-        return []
-    text = text_of(name, scope) if name is not None else None
-    return [f"{base}.{ANY_NAME if text is None else text}"]
 
 
 def _namespace(node: ast.expr, scope: Names) -> str | None:
@@ -159,75 +152,51 @@ def _namespace(node: ast.expr, scope: Names) -> str | None:
     return None
 
 
-def _call_targets(node: ast.Call, patcher: str | None, scope: Names) -> Iterable[str]:
-    """The dotted names that a call replaces."""
+def _how(node: ast.Call) -> str:
+    """The name of what is called: ``setattr``, ``patch``, ``patch.object`` of whatever mocker."""
+    match node.func:
+        case ast.Attribute(ast.Name("patch") | ast.Attribute(attr="patch"), attr):
+            return f"patch.{attr}"
+    return called_name(node) or "call"
+
+
+def _call_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
+    """The dotted names that a call may replace: a dotted text, or an object and then a text.
+
+    Of a call that is known to replace something, texts need no literals, and what none tells is any name.
+    """
     function, name, given = node.func, called_name(node), node.args
-    if patcher is not None:
-        yield from _patch_targets(node, patcher, scope)
-        return
     holders = [function.value, *given] if isinstance(function, ast.Attribute) else given
     spaces = [space for each in holders if (space := _namespace(each, scope)) is not None]
-    if name in ("setitem", "delitem") and len(given) >= 2:
-        yield from _joined(_namespace(given[0], scope), given[1], scope)
-    elif spaces and (name == "dict" or name not in _READERS):
+    if spaces and (name in _OF_SPACES or name not in _READERS):
         yield from (f"{space}.{ANY_NAME}" for space in spaces)
-    elif name in _SETTERS and given:
-        attribute = _argument(node, 1, "name")
-        text = text_of(given[0], scope) if isinstance(function, ast.Attribute) else None
-        if text is not None:
-            yield text
-        elif attribute is not None:
-            yield from _joined(resolve(given[0], scope), attribute, scope)
-    elif name not in _READERS:
-        yield from _handed_over(node, scope)
-
-
-def _handed_over(node: ast.Call, scope: Names) -> Iterator[str]:
-    """Names that an unknown call could replace: a dotted string, or an object and then a string."""
-    values = [*node.args, *(keyword.value for keyword in node.keywords)]
-    for value in values:
-        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-        # ``run_path("train.py")`` is handed a file.
-        if "." in text and not text.endswith(".py") and all(part.isidentifier() for part in text.split(".")):
-            yield text
-    for value, following in pairwise(node.args):
-        if isinstance(following, ast.Constant) and isinstance(following.value, str):
-            base = resolve(value, scope) if following.value.isidentifier() else None
-            if base is not None:
-                yield f"{base}.{following.value}"
-
-
-def _argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
-    if position < len(node.args):
-        return node.args[position]
-    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
-
-
-def _patcher(function: ast.expr, scope: Names) -> str | None:
-    """``patch``, ``patch.object`` or ``patch.multiple``, whatever it was imported as, of whatever mocker."""
-    if not isinstance(function, (ast.Name, ast.Attribute)):
-        return None
-    dotted = resolve(function, scope)
-    if dotted is None:
-        written = function.id if isinstance(function, ast.Name) else function.attr
-        # Most calls are of something else, and to write one out takes long.
-        dotted = ast.unparse(function) if any(how.endswith(written) for how in _OF_PATCH) else ""
-    return next((how for how in _OF_PATCH if f".{dotted}".endswith(f".{how}")), None)
-
-
-def _patch_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
-    target = _argument(node, 0, "target")
-    if target is None:
+    if name in _READERS:
         return
-    text = text_of(target, scope)
-    base = text or resolve(target, scope)
-    if how == "patch":
-        yield from filter(None, [text])
-    elif how == "patch.object":
-        attribute = _argument(node, 1, "attribute")
-        yield from _joined(base, attribute, scope) if attribute is not None else ()
-    elif base is not None:
-        yield f"{base}.{ANY_NAME}"
+    values = [*given, *(keyword.value for keyword in node.keywords)]
+    told = [text_of(each, scope) if how in _SETTERS else _literal(each) for each in values]
+    yield from (text for text in told if text is not None and _is_path(text))
+    for value, text in zip(values, told[1:], strict=False):
+        base = resolve(value, scope) if text is not None and text.isidentifier() else None
+        if base is not None:
+            yield f"{base}.{text}"
+    if how in _SETTERS and how != "patch" and values and (how == "patch.multiple" or told[1:2] == [None]):
+        base = resolve(values[0], scope) or (told[0] if how == "patch.multiple" else None)
+        yield from [] if base is None else [f"{base}.{ANY_NAME}"]
+
+
+def _literal(node: ast.expr) -> str | None:
+    """Return the text that a literal is, unless it is a file's name: ``run_path("train.py")``."""
+    match node:
+        case ast.Constant(str(text)) if not text.endswith(".py"):
+            return text
+    return None
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a text may name something in a module."""
+    parts = text.split(".")
+    named = all(part.isidentifier() or part == ANY_NAME for part in parts)
+    return named and len(parts) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ SEAMS = {
     "setattr": ('from pkg.sub import loop\nsetattr(loop, "get_hub", fake)', ["get_hub"]),
     "assignment": ("from pkg.sub import loop\nloop.get_hub = fake", ["get_hub"]),
     "del": ("from pkg.sub import loop\ndel loop.get_hub", ["get_hub"]),
-    "namespace": ('from pkg.sub import loop\nmonkeypatch.setitem(loop.__dict__, "get_hub", 1)', ["get_hub"]),
+    "namespace": ('from pkg.sub import loop\nmonkeypatch.setitem(loop.__dict__, "get_hub", 1)', ["*"]),
     "vars": ('from pkg.sub import loop\nvars(loop)["get_hub"] = 1', ["get_hub"]),
     "constant prefix": ('M = "pkg.sub.loop"\nmonkeypatch.setattr(f"{M}.get_hub", 1)', ["get_hub"]),
     "concatenation": ('M = "pkg.sub.loop."\nmonkeypatch.setattr(M + "get_hub", 1)', ["get_hub"]),
