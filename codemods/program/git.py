@@ -87,18 +87,11 @@ class Objects:
     """Contents of a repository's objects, all from one process."""
 
     def __init__(self, git: Git) -> None:
-        self._folder = git.folder
-        self._process: subprocess.Popen[bytes] | None = None
+        command, pipe = ["git", "cat-file", "--batch"], subprocess.PIPE
+        self._process = subprocess.Popen(command, cwd=git.folder, stdin=pipe, stdout=pipe)
 
     def read(self, blob: str) -> bytes:
         """The content of an object that is there."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                ["git", "cat-file", "--batch"],
-                cwd=self._folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
         source, sink = self._process.stdout, self._process.stdin
         assert source is not None
         assert sink is not None
@@ -108,8 +101,4 @@ class Objects:
         return source.read(size + 1)[:size]
 
     def __del__(self) -> None:
-        if self._process is not None:
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            self._process.wait()
+        self._process.communicate()
