@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from codemods.program.globals import is_type_checking
-from codemods.program.nodes import DEFINITIONS, walk
+from codemods.program.nodes import DEFINITIONS, children, walk
 from codemods.program.patches import Replacing
 from codemods.program.source import blocks_of, statements_in
 from codemods.review.lines import UNKNOWN
@@ -183,7 +183,13 @@ class Content:
     def mixed(self) -> frozenset[str]:
         """Names that are the module's in one of its scopes, and a local one or its class's in another."""
         read = self._read
-        return frozenset((read.globally & read.local) | (read.by_name & (read.local | self.class_names)))
+        mixed = (read.globally & read.local) | (read.by_name & (read.local | self.class_names))
+        if self.kind == "method" and mixed:
+            # Its own definition binds its name and reads nothing.
+            [shell] = self.node.body
+            said = {node.id for node in walk(shell) if isinstance(node, ast.Name)}
+            mixed -= {each.name for each in children(shell) if isinstance(each, Function)} - said
+        return frozenset(mixed)
 
     @cached_property
     def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:

@@ -150,6 +150,11 @@ def train(model, data, rounds):
     return best, steps
 """
 CASES["a loop to a class"] = ({"a.py": LOOP}, {"a.py": CALLER, "trainer.py": TRAINER})
+# The function is called as the method of the class is.
+CASES["a loop of run to a class"] = (
+    {"a.py": LOOP.replace("def train", "def run")},
+    {"a.py": CALLER.replace("def train", "def run"), "trainer.py": TRAINER},
+)
 QUOTED = TRAINER.replace("    data: Any", '    data: "list[Batch]"').replace(
     "    best: Any", '    best: "Metric"'
 )
