@@ -13,7 +13,7 @@ from codemods.review.descent import heirs, origins
 from codemods.review.file import OF_A_MODULE, File
 from codemods.review.hooks import Hooks
 from codemods.review.identity import Apart
-from codemods.review.placement import Placed, answering_for_its_module, placement
+from codemods.review.placement import Placed, answering_for_its_module, only_handed, placement
 from codemods.review.side import Meaning, Outside, Side, Typed, Unknown
 from codemods.review.spelling import Reference, Renaming, may_be_respelled, spelled
 from codemods.review.units import MODULE, Unit
@@ -193,7 +193,8 @@ class Matching:
             if _only_noted(self._base, base, before) and _only_noted(self._head, head, after):
                 meanings = _noted(meanings[0]), _noted(meanings[1])
             if not self.same(*meanings):
-                if not self._only_through(base, head, (before, after), meanings):
+                handed = only_handed(base, before, meanings[0]) and only_handed(head, after, meanings[1])
+                if not handed and not self._only_through(base, head, (before, after), meanings):
                     others.append(Renaming(before, *map(_shown, meanings)))
             elif why := self._other_variable((base.path, before), (head.path, after)):
                 others.append(Renaming(before, f"{base.path}: {before}", why))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
+from codemods.program.namespaces import EVALUATORS, sees_given_only
+from codemods.program.nodes import walk
 from codemods.review.effects import SideEffects
-from codemods.review.side import Side
+from codemods.review.side import Meaning, Outside, Side
 from codemods.review.trees import packages_of
 from codemods.review.units import MODULE, PLACED, Unit
 
@@ -52,6 +55,15 @@ def answering_for_its_module(base: Unit, head: Unit, builtins: bool = False) -> 
         text = base.content.text
         if builtins or _BUILTINS.search(text):
             yield from sorted(set(_QUOTED.findall(text)))
+
+
+def only_handed(unit: Unit, name: str, meaning: Meaning) -> bool:
+    """Does a unit ask such a builtin about nothing but what it hands to it, as `vars(x)` does?"""
+    if meaning != Outside((name, unit.path)) or name not in EVALUATORS:
+        return False
+    calls = [node for node in walk(unit.node) if isinstance(node, ast.Call)]
+    asked = {id(call.func) for call in calls if sees_given_only(call, EVALUATORS[name])}
+    return all(id(n) in asked for n in walk(unit.node) if isinstance(n, ast.Name) and n.id == name)
 
 
 def placement(name: str, base: Unit, head: Unit) -> tuple[str, str, str]:
