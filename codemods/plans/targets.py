@@ -148,7 +148,8 @@ def module_of(layout: Layout, path: Path) -> str:
         raise TargetError(f"{where}: can't be imported from {rest}: not below its folder")
     for part in module.split("."):
         if not part.isidentifier() or keyword.iskeyword(part):
-            raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name")
+            way = "" if part == path.stem else f"; remove {part}/__init__.py"
+            raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name{way}")
     if path.is_dir():
         raise TargetError(f"{where}: is a folder; name a file")
     if layout.rest == layout.source and (beside := imported_as_script(layout.source)) is not None:

@@ -28,7 +28,7 @@ _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
 # What stands before a module's name, and before and after one in a row of a longer import.
 _BEFORE_MODULE = re.compile(rb"[.:/\\'\"]$|\b(?:from|import)\b")
 _ROW, _AFTER_ROW = re.compile(rb"[\s\w,]*"), re.compile(rb"\s*(?:[,)#\\]|as\b|$)")
-_IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_]\w*)(?![\w.]*\.)", re.MULTILINE)
+_IMPORTED = re.compile(rb"^\s*(?:from|import)\s+([A-Za-z_][\w.]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ def _is_package(folder: Path) -> bool:
 
 
 def _imported_beside(path: Path) -> Iterator[str]:
-    """Modules beside a file that it imports by the names of modules at the top."""
+    """Modules and packages beside a file that it imports, or imports from, as if they were at the top."""
     try:
-        heads = _IMPORTED.findall(path.read_bytes())
+        modules = _IMPORTED.findall(path.read_bytes())
     except OSError:
         return
-    for head in map(bytes.decode, heads):
-        if (path.parent / f"{head}.py").is_file():
-            yield head
+    for module in map(bytes.decode, modules):
+        if any(place.is_file() for place in module_files(module, [path.parent])):
+            yield module.partition(".")[0]
 
 
 def imported_as_script(path: Path) -> str | None:

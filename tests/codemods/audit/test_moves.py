@@ -160,6 +160,9 @@ def test_a_longest_loop_that_no_plan_can_take_out_is_told_with_the_reason(
     said = capsys.readouterr().out
     assert "in main; no plan: main_loop.py: train.py imports config as a script does" in said
     assert f"remove {root.name}/__init__.py" in said
+    other = root.rename(root.with_name("my-project"))
+    assert main([str(other / "train.py"), "--exit-zero"]) == 0
+    assert "'my-project' is no name; remove my-project/__init__.py" in capsys.readouterr().out
 
 
 def test_the_plan_accepts_what_the_audit_is_told_to(

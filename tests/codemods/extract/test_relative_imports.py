@@ -105,6 +105,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.parametrize("module", ["utils", "utils.numbers"])
 @pytest.mark.parametrize(
     ("beside", "helps"),
     [
@@ -115,18 +116,19 @@ if __name__ == "__main__":
     ids=["found beside it alone", "found from the root", "a file says where to look"],
 )
 def test_a_script_in_a_package_that_is_run_by_its_path_finds_no_package(
-    beside: dict[str, str], helps: bool, tmp_path: Path, extract: Command
+    module: str, beside: dict[str, str], helps: bool, tmp_path: Path, extract: Command
 ) -> None:
     package = tmp_path / "pkg"
     package.mkdir()
     for name, text in {
         "pyproject.toml": "",
         "pkg/__init__.py": "",
-        "pkg/utils.py": "up = abs\n",
+        f"pkg/{module.replace('.', '/')}.py": "up = abs\n",
         **beside,
     }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    (package / "train.py").write_text(SCRIPT)
+    (package / "train.py").write_text(SCRIPT.replace("from utils ", f"from {module} "))
     ran = extract(package / "train.py", "--function", "train", "--to", package / "steps.py")
     assert ran.code == (0 if helps else 2)
     assert ("pkg/train.py imports utils as a script does" in ran.err) is not helps
