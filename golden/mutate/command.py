@@ -9,7 +9,6 @@ import click
 from esper_harness.report.plain import visible
 from golden.mutate.measure import measure
 from golden.mutate.plan import Request
-from golden.mutate.result import FILE, write
 from golden.mutate.text import plan_lines, result_lines
 from golden.record import find_root, find_runs
 from golden.trace.errors import ExitCode, UnusableInput
@@ -31,7 +30,6 @@ _path = click.Path(path_type=Path)
     type=click.IntRange(min=1),
     help="How many programs run at a time; one per core by default.",
 )
-@click.option("-o", "--output", "out", type=_path, help=f"Write {FILE} to this folder.")
 def mutate_command(
     paths: tuple[Path, ...],
     root: Path | None,
@@ -40,7 +38,6 @@ def mutate_command(
     minutes: float,
     most: int | None,
     workers: int | None,
-    out: Path | None,
 ) -> int:
     """Make small mistakes in lines that golden runs execute, and count those that the runs kill.
 
@@ -62,9 +59,6 @@ def mutate_command(
     found = measure(root, request, begin=lambda *plan: click.echo("\n".join(plan_lines(*plan))))
     for line in result_lines(found):
         click.echo(visible(line))
-    if out is not None:
-        write(out / FILE, found)
-        click.echo(f"results -> {out / FILE}")
     if found.share is None:
         return ExitCode.NOTHING_COMPARABLE
     return ExitCode.IDENTICAL

@@ -42,7 +42,7 @@ def measure(
             if not files:
                 raise NothingChanged(f"no line of Python that can run was changed since {asked.base}")
         known = originals(asked.runs, tree, files, out=Path(scratch), workers=workers)
-        plan = make_plan(asked, tree.root, files, touched, known, workers)
+        plan = make_plan(asked, tree.root, files, touched, known)
         begin(plan, workers)
         outcomes = _run_all(plan, tree, asked.minutes, workers, out=Path(scratch))
     return Score(plan, outcomes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from esper_harness.report.plain import listed, many
 from golden.mutate.plan import Plan
-from golden.mutate.result import Outcome, Score, interval
+from golden.mutate.result import Outcome, Score
 
 _MOST, _FEW = 60, 4
 _LONGEST = 100
@@ -15,20 +15,12 @@ _LONGEST = 100
 
 def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
     """Say what is going to be done."""
-    everything = len(plan.drawn) + plan.equivalent == len(plan.possible)
-    how = "all" if everything else f"{len(plan.drawn)}, drawn by chance,"
     names = list(plan.originals)
     runs = f"{names[0]} executes" if len(names) == 1 else f"{len(names)} runs execute"
     files = many(len({mutant.path for mutant in plan.possible}), "file")
     yield f"plan: {len(plan.possible):,} mutants in {files}, on lines that {runs}"
-    seconds = plan.seconds
-    time = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} s"
-    yield (
-        f"  {how} are tried: about {len(plan.drawn)} runs, "
-        f"{time} with {workers} at a time, more where several runs reach it"
-    )
-    if plan.equivalent:
-        yield f"  {plan.equivalent} equivalent mutants (the same program, or one made twice) are left out"
+    how = "all" if len(plan.drawn) == len(plan.possible) else f"{len(plan.drawn)}, drawn by chance,"
+    yield f"  {how} are tried, {workers} at a time, while there is time"
     if plan.unreached:
         yield f"  {plan.unreached:,} more are on lines that no run executes: nothing would kill them"
     yield from _idle(plan.idle)
@@ -53,14 +45,7 @@ def headline(score: Score) -> str:
         return "mutation score: no mutant was judged"
     crashed = sum(outcome.answers[-1].how == "crashed" for outcome in score.judged)
     how = f", {crashed} of them by a crash" if crashed else ""
-    found = f"mutation score: {100 * killed / judged:.0f} % ({killed} of {judged} mutants killed{how})"
-    if not score.everything:
-        low, high = interval(killed, judged)
-        found += (
-            f"; of all {len(score.plan.possible):,} mutants between {100 * low:.0f} and {100 * high:.0f} % "
-            "(95 % confidence)"
-        )
-    return found
+    return f"mutation score: {100 * killed / judged:.0f} % ({killed} of {judged} mutants killed{how})"
 
 
 def result_lines(score: Score) -> Iterator[str]:

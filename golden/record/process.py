@@ -9,8 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ from golden.simulated.child import simulated
 from golden.simulated.child import variables as simulating
 from golden.trace.errors import RunFailed, UnusableInput
 
-# How often the one who watches is asked.
-_LOOK_EVERY_S = 0.5
 _THREAD_COUNTS = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -46,12 +43,6 @@ _PORTABLE = {
 }
 _INJECT = Path(__file__).resolve().parents[1] / "inject"
 _INSTALLS = ("pyproject.toml", "setup.cfg", "setup.py")
-# Given the folder of a record while its run goes on: whether it has seen enough.
-Watch = Callable[[Path], bool]
-
-
-class Stopped(Exception):
-    """A run was ended by the one who watches it."""
 
 
 def command_line(run: Run, *, root: Path, out: Path, data: Path | None) -> list[str]:
@@ -184,13 +175,12 @@ def execute(
     root: Path,
     variables: Mapping[str, str],
     folder: Path,
-    watch: Watch | None = None,
     observed: bool = True,
 ) -> None:
     """Run to the end; raise `RunFailed` or `UnusableInput` with one line if it doesn't get there.
 
-    ``folder`` takes the record of the run with what it prints. Raises `Stopped` as soon as ``watch`` has seen
-    enough. How far it came is known if it is ``observed``.
+    ``folder`` takes the record of the run with what it prints. How far it came is known if it is
+    ``observed``.
     """
     with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
         try:
@@ -207,7 +197,12 @@ def execute(
             raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
-                status = _wait(process, run, folder, watch, observed)
+                status = process.wait(timeout=run.timeout)
+        except subprocess.TimeoutExpired:
+            raise RunFailed(
+                f"run {run.name}: not done after {run.timeout:g} s, stopped{_reached(folder, observed)}; "
+                "raise `timeout` in its run file if it needs more"
+            ) from None
         finally:
             _kill(process, folder)
     if status == 0:
@@ -226,28 +221,6 @@ def execute(
     if ended is not None:
         last = _said(ended, known, root) or last
     raise RunFailed(f"run {run.name}: exit status {status} {_how_far(folder, known, ended)}: {last}")
-
-
-def _wait(
-    process: subprocess.Popen[bytes],
-    run: Run,
-    folder: Path,
-    watch: Watch | None,
-    observed: bool,
-) -> int:
-    deadline = time.monotonic() + run.timeout
-    while True:
-        left = deadline - time.monotonic()
-        try:
-            return process.wait(timeout=max(0.0, min(left, _LOOK_EVERY_S)))
-        except subprocess.TimeoutExpired:
-            if left <= 0:
-                raise RunFailed(
-                    f"run {run.name}: not done after {run.timeout:g} s, stopped{_reached(folder, observed)}; "
-                    "raise `timeout` in its run file if it needs more"
-                ) from None
-        if watch is not None and watch(folder):
-            raise Stopped
 
 
 def _kill(process: subprocess.Popen[bytes], folder: Path) -> None:

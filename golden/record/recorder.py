@@ -21,7 +21,7 @@ from golden.reach.lines import gather as gather_reached
 from golden.record.devices import locked_device, visible_devices
 from golden.record.exit_notes import FOLDER as ENDED
 from golden.record.outputs import Produced
-from golden.record.process import Watch, command_line, environment, execute
+from golden.record.process import command_line, environment, execute
 from golden.record.run import Run
 from golden.record.workspace import Tree, not_copied, own_tree
 from golden.record.writes import FOLDER as WRITES
@@ -67,16 +67,13 @@ def record_run(
     closely: Closely = PLAINLY,
     label: str = "",
     reach: Sequence[str] = (),
-    watch: Watch | None = None,
     beside: Path | None = None,
 ) -> Trace:
     """Run once in the tree ``root`` and write the trace to the folder ``out``, which must not exist yet.
 
     ``closely`` says at which steps more is kept, ``reach`` names files below ``root`` whose lines that ran
-    are kept; ``watch`` is asked now and then whether the run is to end; ``beside`` is the working tree of
-    which ``root`` is another version.
-    The folder appears complete or not at all.
-    Raises `UnusableInput`, `RunFailed`, `NothingComparable`; `Stopped` if ``watch`` ended it.
+    are kept; ``beside`` is the working tree of which ``root`` is another version.
+    The folder appears complete or not at all. Raises `UnusableInput`, `RunFailed`, `NothingComparable`.
     """
     # The program runs in ``root``, where a relative path would be another folder.
     root, out = root.resolve(), out.resolve()
@@ -90,9 +87,7 @@ def record_run(
     with _partial(out) as folder, own_tree(run, root, beside) as place:
         observe = {**closely.told(), "reach": asked(reach, place, folder)}
         try:
-            about = _record(
-                run, root=place, folder=folder, data=data, closely=observe, label=label, watch=watch
-            )
+            about = _record(run, root=place, folder=folder, data=data, closely=observe, label=label)
         except RunFailed as error:
             raise RunFailed(f"{error}{not_copied(run, root, str(error))}") from None
         gather_reached(reach, folder)
@@ -138,7 +133,6 @@ def _record(
     data: Path | None,
     closely: dict[str, Any],
     label: str,
-    watch: Watch | None,
 ) -> About:
     with tempfile.TemporaryDirectory(prefix="golden-out-") as scratch:
         outputs = Path(scratch)
@@ -150,14 +144,7 @@ def _record(
         produced, tree = Produced(run, root, outputs), Tree(root)
         with locked_device(run.device, devices) as placed:
             begun = time.monotonic()
-            execute(
-                run,
-                argv,
-                root=root,
-                variables=variables | placed,
-                folder=folder,
-                watch=watch,
-            )
+            execute(run, argv, root=root, variables=variables | placed, folder=folder)
             seconds = time.monotonic() - begun
         produced.wrote = written(folder)
         digest = tree.check(run.name, produced.wrote)

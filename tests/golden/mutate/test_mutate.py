@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from golden.mutate.result import interval
 from tests.golden.project import Project, Result
 from tests.trees import commit, read
 
@@ -55,35 +53,25 @@ def mutate(project: Project, *options: str | Path) -> Result:
     return project.golden("mutate", "-n", "2", *options)
 
 
-def document(folder: Path) -> dict[str, dict[str, object]]:
-    found = json.loads((folder / "mutants.json").read_text())
-    return {f"{p['before']} -> {p['after']}": p for p in found["planted"]}
-
-
-def test_what_is_noticed_and_what_is_not(small: Project, tmp_path: Path) -> None:
+def test_what_is_noticed_and_what_is_not(small: Project) -> None:
     before = read(small.root)
-    out = tmp_path / "results"
-    result = mutate(small, small.root / "work.py", "-o", out)
+    result = mutate(small, small.root / "work.py")
     assert result.code == 0, result
     assert read(small.root) == before
     assert "plan: 5 mutants in 1 file, on lines that train executes" in result.out
-    assert "  all are tried: about 5 runs" in result.out
+    assert "  all are tried, 2 at a time" in result.out
     assert "2 more are on lines that no run executes: nothing would kill them" in result.out
     # Each of another value and the same length, in a module whose compiled form lies beside it.
-    found = document(out)
-    assert found["return n + 1 -> return n + 2"]["answers"][0]["how"] == "different"  # type: ignore[index]
-    assert found["return n + 1 -> return n - 1"]["answers"][0]["how"] == "different"  # type: ignore[index]
-    assert found["unused = 5 -> unused = 6"]["answers"][0]["how"] == "survived"  # type: ignore[index]
-    assert "if n > 100: -> if n > 101:" in found
     assert "mutation score: 40 % (2 of 5 mutants killed)\n" in result.out
     assert "  work.py:2 in fit: constant; train ran it\n    - unused = 5\n    + unused = 6\n" in result.out
+    assert "    - if n > 100:\n    + if n > 101:\n" in result.out
+    assert "killed 2 of 5 that it ran (2 different)" in result.out
 
 
 def test_some_are_drawn(small: Project) -> None:
     result = mutate(small, small.root / "work.py", "--mutants", "2")
     assert result.code == 0, result
     assert "  2, drawn by chance, are tried" in result.out
-    assert "of all 5 mutants between" in result.out
 
 
 def test_crash_is_told_apart(small: Project) -> None:
@@ -137,26 +125,6 @@ def test_nothing_to_say(small: Project, text: str, options: list[str], code: int
     assert message in result.err
 
 
-def test_it_is_told_at_its_own_line(small: Project, tmp_path: Path) -> None:
-    small.script("def fit(n):\n    return dict(\n        a=n,\n        b=n + 1,\n    )\n", "work.py")
-    out = tmp_path / "out"
-    assert mutate(small, small.root / "work.py", "-o", out).code == 0
-    assert {planted["line"] for planted in document(out).values()} == {4}
-
-
-def test_interval() -> None:
-    """Wilson's, against R's `prop.test(38, 40, correct = FALSE)`."""
-    low, high = interval(38, 40)
-    assert (round(low, 4), round(high, 4)) == (0.8350, 0.9862)
-    assert interval(5, 5)[1] == 1.0
-
-
-def test_run_is_ended_at_its_first_difference(project: Project, tmp_path: Path) -> None:
-    project.script("LR = 0.1\n", "rate.py")
-    text = (project.root / "train.py").read_text().replace("lr=0.1", "lr=LR")
-    project.script("from rate import LR\n" + text.replace("# AFTER STEP", "time.sleep(0.2)"))
-    result = mutate(project, project.root / "rate.py", "-o", tmp_path / "out")
-    assert result.code == 0, result
-    [planted] = document(tmp_path / "out").values()
-    [answer] = planted["answers"]  # type: ignore[misc]
-    assert (answer["how"], answer["what"]) == ("different", "differs at optimizer step 0")
+def test_it_is_told_at_its_own_line(small: Project) -> None:
+    small.script("def fit(n):\n    return dict(\n        a=n,\n        b=5,\n    ) and n\n", "work.py")
+    assert "survived:\n  work.py:4 in fit: constant" in mutate(small, small.root / "work.py").out
