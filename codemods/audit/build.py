@@ -74,7 +74,7 @@ def build_report(
     functions = tuple(context.function(scope) for scope in chosen)
     told = {seam.name for each in functions for seam in each.seams or ()}
     report = Report(
-        version=6,
+        version=7,
         path=source.path,
         module=name.name,
         lines=len(source.lines),

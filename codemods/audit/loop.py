@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from codemods.audit.report import Answer, LoopReport
 from codemods.program.lifting import Analysis
 from codemods.program.loops import statements_with_loops
-from codemods.rewrites.refusals import Refusal
 
 # Shorter ones are no reason to take a function apart.
 _LEAST = 20
@@ -31,16 +30,10 @@ class Loop:
         """The number of its lines."""
         return (self.node.end_lineno or self.node.lineno) - self.node.lineno + 1
 
-    def report(
-        self,
-        answer: Answer,
-        more: tuple[Refusal, ...] = (),
-        accepting: bool = False,
-        no_plan: str | None = None,
-    ) -> LoopReport:
+    def report(self, answer: Answer, no_plan: str | None = None) -> LoopReport:
         """Report what would become of it."""
         first, last = self.node.lineno, self.node.end_lineno or self.node.lineno
-        return LoopReport(self.function, first, last, answer, more, accepting, no_plan)
+        return LoopReport(self.function, first, last, answer, no_plan)
 
 
 def longest_loop(analysis: Analysis) -> Loop | None:

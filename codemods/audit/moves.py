@@ -15,7 +15,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.nodes import first_line
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition, Definitions
-from codemods.rewrites.refusals import Accepted, Refusal, all_rules
+from codemods.rewrites.refusals import Accepted, Refusal
 from codemods.rewrites.rules.moving import is_main_block
 
 Liftable = Callable[[str], Sequence[str]]
@@ -96,27 +96,9 @@ def _loop(
         outcome = tried(writer.plan((), helpers, loop), writer.layout.root)
         if outcome is None:
             return loop, helpers, loop.report(Answer("lifted"))
-    if not isinstance(outcome, tuple):
-        return None, (), loop.report(Answer("refused"), no_plan=outcome)
-    refusal = outcome[1]
-    return None, (), loop.report(Answer("refused", refusal=refusal), *_once_accepted(writer, loop, refusal))
-
-
-def _once_accepted(
-    writer: Writer, loop: Loop, refusal: Refusal
-) -> tuple[tuple[Refusal, ...], bool, str | None]:
-    """Accept the assumption that a loop is refused under, and each that comes after it; tell what else
-    refuses the loop then, whether it is taken out in the end, and why no plan can do it.
-    """
-    more: list[Refusal] = []
-    while all_rules()[refusal.code].assumption and refusal.code not in writer.accepted:
-        writer = replace(writer, accepted={**writer.accepted, refusal.code: "tried"})
-        outcome = tried(writer.plan((), (), loop), writer.layout.root)
-        if outcome is None or isinstance(outcome, str):
-            return tuple(more), outcome is None, outcome
-        refusal = outcome[1]
-        more.append(refusal)
-    return tuple(more), False, None
+    if isinstance(outcome, tuple):
+        return None, (), loop.report(Answer("refused", refusal=outcome[1]))
+    return None, (), loop.report(Answer("refused"), outcome)
 
 
 def _entry(analysis: Analysis, names: Collection[str]) -> frozenset[str]:

@@ -72,17 +72,13 @@ class LoopReport:
     """The longest loop of a function at the top level, and whether a plan could make a class of it.
 
     Attributes:
-        more: if it is refused under an assumption: what refuses it once that is accepted, and so on.
-        accepting: a plan that accepts all these assumptions makes a class of it.
-        no_plan: why no plan does, if nothing refuses it, or nothing more.
+        no_plan: why no plan does, if nothing refuses it.
     """
 
     function: str
     line: int
     end_line: int
     answer: Answer
-    more: tuple[Refusal, ...] = ()
-    accepting: bool = False
     no_plan: str | None = None
 
 
@@ -152,7 +148,7 @@ class Report:
         no_plan: why there is none.
     """
 
-    version: Literal[6]
+    version: Literal[7]
     path: str
     module: str
     lines: int

@@ -81,14 +81,6 @@ def _loop(loop: LoopReport) -> Iterator[str]:
         return
     yield f"{where}; refused: {refusal.code}, line {refusal.line}: {refusal.reason}"
     yield f"  way out: {refusal.way_out}"
-    for more in loop.more:
-        yield f"  then refused: {more.code}, line {more.line}: {more.reason}"
-        yield f"    way out: {more.way_out}"
-    if loop.no_plan:
-        yield f"  then no plan: {loop.no_plan}"
-    if loop.accepting:
-        codes = (f"--accept {each.code}" for each in (refusal, *loop.more))
-        yield f"  a plan makes a class of it with {' '.join(codes)}"
 
 
 def _function(function: FunctionReport) -> Iterator[str]:

@@ -26,6 +26,6 @@ def test_everything_searched(output_format: str, specimen: Path, snapshot: Snaps
 def test_json_has_the_same_keys_whether_tests_are_searched_or_not(specimen: Path) -> None:
     options = ["--tests", str(specimen / "tests")]
     all_, alone = (json.loads(rendered(specimen, "--output-format", "json", *o)) for o in (options, []))
-    assert all_["version"] == 6
+    assert all_["version"] == 7
     assert all_.keys() == alone.keys()
     assert [f.keys() for f in all_["functions"]] == [f.keys() for f in alone["functions"]]
