@@ -160,7 +160,7 @@ def plans(side: Side) -> Iterator[Item]:
 def _assumptions(path: Path, shown: str) -> list[tuple[str, str]]:
     """Return the codes of the assumptions that a plan accepts, each with how it is shown."""
     try:
-        plan, _ = load_plan(path, shown)
+        plan = load_plan(path, shown)
     except PlanError as error:
         return [("", str(error))]
     return [(each.code, f"{each.code} ({each.reason})") for each in plan.accept]

@@ -29,7 +29,7 @@ from codemods.rewrites.refusals import Accepted, Refusal, first
 from codemods.rewrites.text.append import TargetError, docstring_text
 from codemods.rewrites.text.file import TextNotPreserved
 from codemods.rewrites.text.imports import from_statement
-from codemods.rewrites.text.layout import annotation_text, line_limit
+from codemods.rewrites.text.layout import annotation_text
 from codemods.values.annotations import Annotation, Annotations
 
 _INDENT = "    "
@@ -65,7 +65,7 @@ def compose_loop(
     """
     site, analysis = request.site, Analysis(source)
     title = f"The loop of `{function.rpartition('.')[2]}` in {site.home}."
-    made = target_at(site, analysis, target, title, [site.home])
+    made = target_at(site, analysis, target, title)
     scopes = analysis.tree.functions(function)
     if len(scopes) != 1:
         raise TargetError(f"there are {len(scopes)} functions {function}")
@@ -155,7 +155,7 @@ class _Writer:
             call = f"{', '.join(decision.returned)} = {call}"
         elif decision.returns:
             call = f"return {call}"
-        section = self.site.imports(self.source, [self.target.module])
+        section = self.site.imports(self.source)
         section.runtime.update(Import(self.target.module, name) for name in (*self.groups, self.loop.class_))
         return taken.rest(call, section)
 
@@ -252,7 +252,7 @@ class _Writer:
             inner + docstring_text(title, newline),
         ]
         if decision.fetched:
-            statement = from_statement(self.site.home, decision.fetched, line_limit(self.source) - 8, newline)
+            statement = from_statement(self.site.home, decision.fetched, newline)
             lines += [f"{inner}{row}{newline}" for row in statement.split(newline)]
         for name in decision.fields:
             path = f"{field_of(self.grouped[name])}.{name}" if name in self.grouped else name

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import keyword
-import re
+import os
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from codemods.program.source import Unusable
-from esper_harness.keys import known_keys
-from esper_harness.report.plain import hint
+from esper_harness.keys import first_problem
 
 
 class PlanError(Unusable):
@@ -142,7 +142,7 @@ class Plan(_Strict):
     function: str | None = None
     root: _Folder = "."
     rest: _File | None = None
-    after: _Texts = ()
+    after: Annotated[tuple[_Folder, ...], Field(strict=False)] = ()
     move: Annotated[tuple[Move, ...], Field(strict=False)] = ()
     loop: Loop | None = None
     seams: Seams = Seams()
@@ -154,7 +154,10 @@ class Plan(_Strict):
         return frozenset(base / self.root / name for name in names if name)
 
     @model_validator(mode="after")
-    def _something(self) -> Plan:
+    def _fits(self) -> Plan:
+        names = Counter(name for move in self.move for name in move.names)
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"{twice[0]} is moved twice")
         if not self.move and self.loop is None:
             raise ValueError("has neither [[move]] nor [loop]: nothing to do")
         if self.loop is not None and self.function is None:
@@ -163,17 +166,10 @@ class Plan(_Strict):
 
 
 class Loaded(NamedTuple):
-    """A plan, its file, and the file's text, for the lines of messages."""
+    """A plan and its file."""
 
     path: Path
     plan: Plan
-    text: str
-
-    def error(self, what: object, key: str, index: int = 0) -> PlanError:
-        """Report an error at the place where the plan has a key or a quoted name, from the ``index``-th table
-        of moves on.
-        """
-        return PlanError(f"{self.path}:{_line_of(self.text, key, index)}: {what}")
 
 
 def plans_before(path: Path) -> list[Loaded]:
@@ -182,73 +178,36 @@ def plans_before(path: Path) -> list[Loaded]:
     Raises:
         PlanError: if a plan can't be used or comes after itself.
     """
-    found: dict[Path, Loaded] = {}
+    found: dict[str, Loaded] = {}
 
-    def visit(path: Path, around: tuple[Path, ...]) -> None:
-        loaded = Loaded(path, *load_plan(path, str(path)))
+    def visit(path: Path, around: tuple[str, ...]) -> None:
+        around = (*around, os.path.realpath(path))
+        loaded = Loaded(path, load_plan(path, str(path)))
         for name in loaded.plan.after:
             before = path.parent / name
-            try:
-                itself = before.resolve() in (*around, path.resolve())
-            except (OSError, RuntimeError, ValueError) as error:
-                raise loaded.error(f"after: {name!r} names no file: {error}", "after") from None
-            if itself:
-                raise loaded.error(f"{name} comes after this plan itself", name)
-            visit(before, (*around, path.resolve()))
-        found.setdefault(path.resolve(), loaded)
+            if os.path.realpath(before) in around:
+                raise PlanError(f"{path}: {name} comes after this plan itself")
+            visit(before, around)
+        found.setdefault(around[-1], loaded)
 
     visit(path, ())
     return list(found.values())
 
 
-def load_plan(path: Path, shown: str) -> tuple[Plan, str]:
-    """Read a plan; also its text, for the lines of later messages.
+def load_plan(path: Path, shown: str) -> Plan:
+    """Read a plan.
 
     Raises:
         PlanError: if it is missing, not TOML, or not a plan.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        return Plan.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise PlanError(f"{shown}: no such plan") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"{shown}: can't be read: {error}") from None
-    try:
-        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise PlanError(f"{shown}:{line.group(1) if line else 1}: not valid TOML: {error}") from None
-    try:
-        return Plan.model_validate(data), text
+        raise PlanError(f"{shown}: not valid TOML: {error}") from None
     except ValidationError as error:
-        raise PlanError(_message(shown, text, error)) from None
-
-
-def _message(shown: str, text: str, error: ValidationError) -> str:
-    first: Any = error.errors()[0]
-    place = [part for part in first["loc"] if isinstance(part, (str, int))]
-    key = next((part for part in reversed(place) if isinstance(part, str)), "")
-    index = next((part for part in place if isinstance(part, int)), 0)
-    name = ".".join(f"[{part}]" if isinstance(part, int) else part for part in place).replace(".[", "[")
-    if first["type"] == "extra_forbidden":
-        what = f"unknown key {name!r}{hint(key, known_keys(Plan, place[:-1]))}"
-    elif first["type"] == "missing":
-        what = f"key {name!r} is missing"
-        key = str(place[0]) if len(place) > 1 else key
-    else:
-        said = str(first["msg"]).removeprefix("Value error, ")
-        what = f"{name}: {said}" if name else said
-    table = "[loop" if place[:1] == ["loop"] else "[[move]]"
-    return f"{shown}:{_line_of(text, key, index, table)}: {what}"
-
-
-def _line_of(text: str, key: str, index: int, table: str = "[[move]]") -> int:
-    """Find the line of a plan's text where a key, table or quoted name stands, from the ``index``-th header
-    that begins like ``table`` on.
-    """
-    lines, word = text.splitlines(), re.escape(key)
-    headers = [number for number, line in enumerate(lines) if line.strip().startswith(table)]
-    start = headers[index] if index < len(headers) else 0
-    pattern = re.compile(rf"^\s*\[*\s*{word}\s*[\]=.]|[\"']{word}[\"']|\b{word}\s*=")
-    order = (*range(start, len(lines)), *range(start))
-    return next((number + 1 for number in order if pattern.search(lines[number])), 1)
+        place, what = first_problem(Plan, error)
+        raise PlanError(f"{shown}: {place}: {what}" if place else f"{shown}: {what}") from None
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{shown}: can't be read: {error}") from None

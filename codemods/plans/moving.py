@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codemods.equal.code import reread
 from codemods.equal.move import Made, prove_moved
-from codemods.plans.model import Loaded, Move
+from codemods.plans.model import Move, Plan
 from codemods.plans.new_file import loaded_alike
 from codemods.plans.references import Elsewhere, Moved
 from codemods.plans.report import HelperReport
@@ -85,7 +85,7 @@ class Mover:
             path = self.targets[name]
             if path not in self.files:
                 title = self.docstrings.get(path) or f"Definitions of {self.site.home}."
-                self.files[path] = target_at(self.site, self.analysis, path, title, [self.site.home])
+                self.files[path] = target_at(self.site, self.analysis, path, title)
             self.files[path].definitions.append(definition)
         files = self.files.values()
         elsewhere, kept = self._asked()
@@ -179,7 +179,7 @@ class Mover:
         return Import.under(target.module, self.new_name(name), called.get(name, name))
 
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
-        section = self.site.imports(self.source, [file.module for file in self.files.values()])
+        section = self.site.imports(self.source)
         for name in self.definitions:
             made = self._imported(name, self.files[self.targets[name]], self.local)
             used = self._used(name)
@@ -201,7 +201,7 @@ class Mover:
 
 
 def move_definitions(
-    loaded: Loaded,
+    plan: Plan,
     moves: Sequence[tuple[Move, Path]],
     analysis: Analysis,
     site: Site,
@@ -212,18 +212,16 @@ def move_definitions(
     of which only other files need the import. ``seams`` are names that tests replace in the source.
 
     Raises:
-        PlanError: if a name is moved twice. TargetError, NotProven: if the files can't be made.
+        TargetError, NotProven: if the files can't be made.
     """
     # The function's own helpers come before definitions of the same name.
-    helpers = {helper.name for helper in analysis.helpers if helper.outer.qualname == loaded.plan.function}
+    helpers = {helper.name for helper in analysis.helpers if helper.outer.qualname == plan.function}
     defined = set(Definitions(analysis).names()) - helpers
     targets: dict[str, Path] = {}
     renames: dict[str, str] = {}
     reexport: set[str] = set()
-    for index, (move, target) in enumerate(moves):
+    for move, target in moves:
         for name in (given for given in move.names if given in defined):
-            if name in targets:
-                raise loaded.error(f"{name} is moved twice", name, index)
             targets[name] = target
             reexport |= {name} if move.reexport else set()
             renames |= {name: move.rename[name]} if name in move.rename else {}

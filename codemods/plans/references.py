@@ -40,26 +40,29 @@ class Elsewhere:
         self.replaced = {name for name in self.moved if around.replacing([name]) is not None}
         self.skip = skip
 
-    def _mentioning(self) -> Iterator[Path]:
-        """Files that mention the module and one of the names."""
+    def _mentioning(self) -> Iterator[tuple[Path, Source]]:
+        """Files that mention the module and one of the names.
+
+        Raises:
+            SourceError: if one is not Python.
+        """
         tail = self.module.rpartition(".")[2].encode()
         wanted = [name.encode() for name in self.moved]
         files = {**dict(self.overlay.files(self.root)), **self.overlay.made}
         for path in sorted(files.keys() - self.skip):
             data = files[path]
             if path.suffix == ".py" and tail in data and any(name in data for name in wanted):
-                yield path
+                try:
+                    source = self.overlay.source(path, str(path))
+                except SourceError as error:
+                    raise SourceError(f"{error} (it mentions a name that moves)") from None
+                yield path, source
 
     def asked(self) -> set[str]:
         """Names that other files may take from the source as attributes or by strings: it must keep them."""
         found, names, tail = set[str](), self.moved.keys(), self.module.rpartition(".")[2]
-        for path in self._mentioning():
-            try:
-                tree = self.overlay.source(path, str(path)).tree
-            except SourceError:
-                found |= names & all_words((self.overlay.found(path) or b"").decode("utf-8", "replace"))
-                continue
-            for node, scope in walk(tree, folder_package(path)):
+        for path, source in self._mentioning():
+            for node, scope in walk(source.tree, folder_package(path)):
                 match node:
                     case ast.Attribute(attr=name) if name in names:
                         base = resolve(node.value, scope)
@@ -73,18 +76,11 @@ class Elsewhere:
     def following(self, find: Find) -> tuple[dict[Path, tuple[Source, str]], set[str]]:
         """The files that follow, with their texts then; and names that others go on taking from the source,
         since loading it does something that they would miss. ``find`` finds modules as they will be.
-
-        Raises:
-            SourceError: if a file that mentions a name is not Python.
         """
         loadings = Loading(self.find), Loading(find)
         texts: dict[Path, tuple[Source, str]] = {}
         stay = set[str]()
-        for path in self._mentioning():
-            try:
-                source = self.overlay.source(path, str(path))
-            except SourceError as error:
-                raise SourceError(f"{error} (it mentions a name that moves)") from None
+        for path, source in self._mentioning():
             package = folder_package(path)
             imports = self._imports(source.tree, package)
             if _load_alike(source, imports, package, *loadings):

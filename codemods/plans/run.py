@@ -27,8 +27,9 @@ from codemods.program.patches import Seam
 from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
 from codemods.rewrites.imports.leftovers import KeptImport
+from codemods.rewrites.move.definitions import defined_by
 from codemods.rewrites.refusals import Accepted
-from codemods.rewrites.text.append import TargetError, defined_names
+from codemods.rewrites.text.append import TargetError
 from codemods.rewrites.text.file import TextNotPreserved, with_absolute_imports
 
 
@@ -62,8 +63,7 @@ def run_plan(path: Path, root: Path | None, *, afresh: bool = False) -> Report:
         if change.before is not None and change.path not in overlay.absent | sources | overlay.followers:
             kept = _defined(change.after).union(*(_defined(overlay.on_disk(source)) for source in sources))
             if lost := _defined(change.before) - kept:
-                what = f"{change.shown} exists already and holds {listed(sorted(lost))}"
-                raise plans[-1].error(what, change.path.name)
+                raise PlanError(f"{path}: {change.shown} exists already and holds {listed(sorted(lost))}")
     followers = frozenset(overlay.followers)
     return replace(report, sources=frozenset([*sources, *overlay.rests.values()]), followers=followers)
 
@@ -76,7 +76,7 @@ def root_of(path: Path, root: Path | None) -> Path:
 def _not_there(plans: Sequence[Loaded], base: Path) -> frozenset[Path]:
     """List the files that plans make; none of them may take its source apart in place."""
     made: set[Path] = set()
-    for path, plan, _ in plans:
+    for path, plan in plans:
         source = base / plan.source
         if plan.rest is None and source not in made and source.exists():
             raise PlanError(
@@ -90,7 +90,7 @@ def _not_there(plans: Sequence[Loaded], base: Path) -> frozenset[Path]:
 def _defined(data: bytes | None) -> set[str]:
     """Find names that a file defines at its top level, if it is one of Python."""
     try:
-        return set() if data is None else defined_names(decode_source(data, "").tree)
+        return set() if data is None else {*filter(None, map(defined_by, decode_source(data, "").tree.body))}
     except SourceError:
         return {"something that is not Python"}
 
@@ -102,28 +102,22 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
     source_path = overlay.rests.get(given, given)
     source = overlay.source(source_path, plan.source)
     rest = base / plan.root / plan.rest if plan.rest else source_path
-    if rest.is_dir():
-        raise loaded.error(f"rest: {plan.rest} is a folder; name a file", "rest")
     layout = Layout(base, source_path, rest, frozen=plan.rest is not None or source_path in overlay.made)
     sources.add(source_path)
     analysis = Analysis(source)
-    before, key = analysis.tree, "accept"
+    before = analysis.tree
     try:
         accepted = Accepted.of({each.code: each.reason for each in plan.accept})
         moves = [(move, base / plan.root / move.to) for move in plan.move]
-        for index, (move, target) in enumerate(moves):
-            if target in (layout.source, layout.rest):
-                raise loaded.error(f"{move.to} is the source itself", move.to, index)
         site = site_of(source, layout, overlay)
-        seams, kept = _seams_of(loaded, site, analysis)
-        key = "move"
+        seams, kept = _seams_of(plan, site, analysis)
         own = {helper.name for helper in analysis.helpers if helper.outer.qualname == plan.function}
         moved, exported = tuple[HelperReport, ...](), frozenset[str]()
         if any(name not in own and name != "*" for move in plan.move for name in move.names):
             # Few plans move definitions.
             from codemods.plans.moving import move_definitions
 
-            moved, exported = move_definitions(loaded, moves, analysis, site, kept, accepted)
+            moved, exported = move_definitions(plan, moves, analysis, site, kept, accepted)
         if moved:
             report = Report(moved, ())
             if report.refused:
@@ -131,11 +125,9 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             analysis = Analysis(overlay.source(layout.rest, layout.shown(layout.rest)))
             layout = Layout(base, layout.rest, layout.rest, frozen=layout.frozen)
             site = site_of(analysis.source, layout, overlay)
-        scope = helpers_of(analysis, plan.function, lambda what: loaded.error(what, "function"))
+        scope = helpers_of(analysis, plan.function, PlanError)
         names = {row.name for row in moved}
-        request = _request(
-            loaded, moves, scope, site, kept.union(seam.name for seam in seams), names, accepted
-        )
+        request = _request(plan, moves, scope, site, kept.union(seam.name for seam in seams), names, accepted)
         auto = {name for move in plan.move if move.wrapper == "auto" for name in _expanded(move, scope)}
         outcome = lift(analysis, request, [helper for helper in request.wanted if helper.name in auto])
         put_files(site, analysis.source, outcome.files)
@@ -143,7 +135,6 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
         report = Report(rows, overlay.changes(layout), tuple(seams))
         if report.refused:
             return report
-        key = "loop"
         if plan.loop is not None:
             rows = (*rows, _loop_row(plan, plan.loop, source, request))
         return replace(
@@ -153,11 +144,11 @@ def _carry_out(loaded: Loaded, base: Path, overlay: Overlay, sources: set[Path])
             files=overlay.changes(layout),
             accepted=accepted_of(accepted, rows),
         )
-    except (PlanError, SourceError):
+    except SourceError:
         raise
     except (Unusable, NotProven, TextNotPreserved) as error:
         source.compiled()
-        raise loaded.error(error, key) from None
+        raise PlanError(f"{loaded.path}: {error}") from None
 
 
 def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> HelperReport:
@@ -166,8 +157,6 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
 
     layout, overlay = request.site.layout, request.site.overlay
     target = layout.root / plan.root / loop.to
-    if target in (layout.source, layout.rest) or target in overlay.made.keys() - overlay.followers:
-        raise TargetError(f"{loop.to} is the source or the target of a move")
     if request.private and not loop.class_.startswith("_"):
         raise TargetError(f"{loop.class_} would spread by a star import of the source; begin it with _")
     assert plan.function is not None
@@ -194,7 +183,7 @@ def _loop_row(plan: Plan, loop: Loop, source: Source, request: Request) -> Helpe
 
 
 def _request(
-    loaded: Loaded,
+    plan: Plan,
     moves: Sequence[tuple[Move, Path]],
     scope: list[Helper],
     site: Site,
@@ -203,41 +192,28 @@ def _request(
     accepted: Accepted,
 ) -> Request:
     """Make the request of a plan for the helpers of its function; ``elsewhere`` are names of no helpers."""
-    plan = loaded.plan
     # One function may define a name in several branches.
     by_name = {h.name: [o for o in scope if (o.outer, o.name) == (h.outer, h.name)] for h in scope}
     targets: dict[Helper, Path] = {}
     renames: dict[Helper, str] = {}
-    chosen: dict[str, set[Helper]] = {"wrapper": set(), "cell": set()}
-    for index, (move, target) in enumerate(moves):
+    chosen: dict[str, set[Helper]] = {"rename": set(), "wrapper": set(), "cell": set()}
+    for move, target in moves:
         names = _expanded(move, scope)
         for name in names:
             if name in elsewhere:
                 continue
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
-                what = f"there is no helper {name} in {where}; it has {listed(by_name)}"
-                if name in _defined(site.overlay.found(target)):
-                    what = f"{name} is not in {where}, but in {move.to} already; was this plan carried out?"
-                    if plan.rest is None:
-                        what += " With `rest` it leaves its source as it is, and can be checked afterwards"
-                raise loaded.error(what, name, index)
-            if by_name[name][0] in targets:
-                raise loaded.error(f"{name} is moved twice", name, index)
+                done = "; was this plan carried out?" if site.overlay.exists(target) else ""
+                raise PlanError(f"there is no helper {name} in {where}; it has {listed(by_name)}{done}")
             targets.update(dict.fromkeys(by_name[name], target))
-        for name, new in move.rename.items():
-            if name not in names:
-                raise loaded.error(f"{name} is renamed but not among the names moved", name, index)
-            if new in [move.rename.get(other, other) for other in names if other != name]:
-                raise loaded.error(f"two definitions would be called {new}", name, index)
-            renames.update(dict.fromkeys(by_name.get(name, ()), new))
-        given = {"wrapper": () if move.wrapper == "auto" else move.wrapper, "cell": move.cell}
-        for key, named in given.items():
+        wrapper = () if move.wrapper == "auto" else move.wrapper
+        for key, named in (("rename", move.rename), ("wrapper", wrapper), ("cell", move.cell)):
             for name in named:
-                if name not in names or name not in by_name:
-                    what = f"{key} names {name}, which is no helper among the names moved"
-                    raise loaded.error(what, key, index)
-                chosen[key].update(by_name[name])
+                if name not in names or (name not in by_name and key != "rename"):
+                    raise PlanError(f"{key} names {name}, which is no helper among the names moved")
+                chosen[key].update(by_name.get(name, ()))
+        renames |= {helper: new for name, new in move.rename.items() for helper in by_name.get(name, ())}
     return Request(
         site=site,
         wanted=list(targets),
@@ -258,11 +234,11 @@ def _expanded(move: Move, helpers: Sequence[Helper]) -> list[str]:
     return [name for given in move.names for name in (every if given == "*" else [given])]
 
 
-def _seams_of(loaded: Loaded, site: Site, analysis: Analysis) -> tuple[list[Seam], frozenset[str]]:
+def _seams_of(plan: Plan, site: Site, analysis: Analysis) -> tuple[list[Seam], frozenset[str]]:
     """Find seams in the plan's tests, and the names of these and those to be kept."""
-    asked, layout = loaded.plan.seams, site.layout
+    asked, layout = plan.seams, site.layout
     for folder in asked.tests:
         if not (layout.root / folder).exists():
-            raise loaded.error(f"no such folder: {folder}", folder)
+            raise PlanError(f"no such folder: {folder}")
     seams = rebound_in([*(layout.root / folder for folder in asked.tests), layout.root], site, analysis)
     return seams, frozenset([*asked.keep, *(seam.name for seam in seams)])

@@ -65,8 +65,6 @@ def extract_source(
     site = site_of(source, layout, Overlay())
     seams: list[Seam] = []
     if to is not None:
-        if to.resolve() == path:
-            raise RequestError(f"{to}: is the source itself; leave --to out to lift inside the file")
         seams = rebound_in([layout.root], site, analysis)
     request = Request(
         site=site,

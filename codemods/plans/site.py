@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -156,16 +156,15 @@ class Site:
         made = path in overlay.made and path not in overlay.followers
         return made or (not self.layout.frozen and overlay.exists(path))
 
-    def imports(self, source: Source, made: Sequence[str], future: tuple[str, ...] = ()) -> ImportSection:
-        """No imports yet, of a file that is made of a source and imports from modules that are ``made``."""
+    def imports(self, source: Source, future: tuple[str, ...] = ()) -> ImportSection:
+        """No imports yet, of a file that is made of a source."""
         from codemods.rewrites.text.imports import ImportSection
 
         layout, manner = self.layout, Manner()
-        own = [*made, *filter(None, map(layout.dotted, self.overlay.planned))]
         # Code that goes to another place has lost the source's own way.
         if layout.source_package is not None and layout.rest == layout.source:
             manner = manner_of(source.tree, layout.source_package)
-        return ImportSection(layout.folders, future, manner=manner, made=own)
+        return ImportSection(future, manner=manner)
 
 
 def site_of(source: Source, layout: Layout, overlay: Overlay) -> Site:

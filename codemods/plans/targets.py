@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemods.equal.code import reread
-from codemods.plans.new_file import met_by_new_file, met_by_patches
+from codemods.plans.new_file import met_by_new_file
 from codemods.plans.request import Request, annotations_of
 from codemods.plans.site import Layout, Site
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in
@@ -28,7 +28,6 @@ from codemods.rewrites.naming import FileNames, Names, is_special, qualified_nam
 from codemods.rewrites.rules.definition import evaluated_annotations
 from codemods.rewrites.text.append import TargetError, made_module
 from codemods.rewrites.text.imports import ImportSection, imports_among
-from codemods.rewrites.text.layout import line_limit
 from codemods.values.annotations import Annotation, Annotations
 
 if TYPE_CHECKING:
@@ -75,17 +74,14 @@ class Target:
         """Make the file with the texts of what it gets, as an interpreter reads it.
 
         Raises:
-            TargetError: if it can't import what the source does. NotProven: if the result can't be read.
+            NotProven: if the result can't be read.
         """
-        shown = self.site.layout.shown(self.path)
-        if (why := met_by_patches(self.imports.runtime, self.site)) is not None:
-            raise TargetError(f"{shown}: {why}")
-        text = made_module(self.title, self.imports, texts, self.source.newline, line_limit(self.source))
-        return reread(text, shown)
+        text = made_module(self.title, self.imports, texts, self.source.newline)
+        return reread(text, self.site.layout.shown(self.path))
 
 
-def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequence[str]) -> Target:
-    """Begin a file with nothing in it; ``made`` are modules of the project that need not be there yet.
+def target_at(site: Site, analysis: Analysis, path: Path, title: str) -> Target:
+    """Begin a file with nothing in it.
 
     Raises:
         TargetError: if there is such a file, what is left of the source can't import it, or something of the
@@ -93,15 +89,15 @@ def target_at(site: Site, analysis: Analysis, path: Path, title: str, made: Sequ
     """
     layout, source = site.layout, analysis.source
     module, shown = module_of(layout, path), layout.shown(path)
-    if site.is_taken(path):
+    if path in (layout.source, layout.rest) or site.is_taken(path):
         raise TargetError(f"{shown}: exists already; name a new file, and all helpers that go there at once")
     # A new top-level module must not take the place of one that is imported.
     imported = analysis.tree.once("imported", lambda: _imported(source.tree))
     if module in imported and not site.overlay.exists(path):
         raise TargetError(f"{shown}: would hide the module {module}; choose another name")
-    if not layout.frozen and (why := met_by_new_file(path, module, site.surroundings)) is not None:
+    if not layout.frozen and (why := met_by_new_file(path, site.surroundings)) is not None:
         raise TargetError(f"{shown}: {why}")
-    return Target(site, source, path, title, module, site.imports(source, made, source.future_flags))
+    return Target(site, source, path, title, module, site.imports(source, source.future_flags))
 
 
 def build_targets(analysis: Analysis, decision: Decision, request: Request) -> list[Target]:
@@ -111,14 +107,12 @@ def build_targets(analysis: Analysis, decision: Decision, request: Request) -> l
         TargetError: if names collide or the files would have to import each other.
     """
     site = request.site
-    homes = [site.home]
     targets: dict[Path, Target] = {}
     for helper in decision.lifted:
         path = request.targets[helper]
         if path not in targets:
             title = request.docstrings.get(path) or f"Functions lifted out of {site.home}."
-            target = targets[path] = target_at(site, analysis, path, title, homes)
-            homes.append(target.module)
+            target = targets[path] = target_at(site, analysis, path, title)
         targets[path].helpers.append(helper)
     made = list(targets.values())
     of = {helper: target for target in made for helper in target.helpers}
@@ -257,7 +251,7 @@ def source_imports(site: Site, decision: Decision, targets: Sequence[Target]) ->
         for use in decision.lifting.analysis.uses(helper)
         if decision.lifting.enclosing(use.scope) is None
     }
-    section = site.imports(source, [target.module for target in targets])
+    section = site.imports(source)
     for target in targets:
         for helper in target.helpers:
             if helper in called:

@@ -52,7 +52,7 @@ def test_the_gate(tmp_path: Path, text: str, message: str) -> None:
 def test_plans_and_the_checker(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     for text, message in (
-        ('version = 1\nsource = "a.py"\nfuncton = "x"', "unknown key 'functon'; did you mean function?"),
+        ('version = 1\nsource = "a.py"\nfuncton = "x"', "functon: unknown key; did you mean function?"),
         ('version = 1\nsource = "a.py"', "has neither [[move]] nor [loop]"),
     ):
         plan.write_text(text)

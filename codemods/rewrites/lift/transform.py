@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -16,13 +16,7 @@ from codemods.program.scopes import Use
 from codemods.rewrites.lift.decision import Decision
 from codemods.rewrites.naming import Names
 from codemods.rewrites.text.file import with_absolute_imports
-from codemods.rewrites.text.layout import (
-    NOTHING,
-    annotation_text,
-    indentation,
-    line_limit,
-    with_docstring_at,
-)
+from codemods.rewrites.text.layout import NOTHING, annotation_text
 
 _EQUAL = cst.AssignEqual(whitespace_before=NOTHING, whitespace_after=NOTHING)
 
@@ -52,7 +46,6 @@ class Lift:
         self.names = names
         self.stated = stated
         self.source = decision.lifting.tree.source
-        self.width = line_limit(self.source)
         uses = {helper: self.lifting.analysis.uses(helper) for helper in self.helpers}
         trees = [self.source.tree] if whole else [h.node for h in self.helpers if h in self.lifting.foreign]
         touched: list[ast.AST] = [use.node for found in uses.values() for use in found]
@@ -73,16 +66,16 @@ class Lift:
         roots: dict[ast.stmt, list[Helper]] = defaultdict(list)
         for helper in self.helpers:
             roots[helper.top].append(helper)
+        inner = [root for root in roots if root not in self.source.tree.body]
+        for root in inner:
+            nodes = [helper.node for helper in roots.pop(root)]
+            self.program.before(root, lambda nodes=nodes: [self.program.todo.taken[n] for n in nodes])  # type: ignore[misc]
         for root, helpers in roots.items():
-            indent = indentation(self.source, root.lineno)
-            self.program.above(root, [self.function(helper, indent) for helper in helpers])
+            self.program.above(root, list(map(self.function, helpers)))
 
-    def function(self, helper: Helper, indent: str = "") -> str:
-        """The lifted helper's text, at the top of a file or at some indentation."""
-        node = self.program.taken[helper.node]
-        assert isinstance(node, cst.FunctionDef)
-        made = with_docstring_at(node, indentation(self.source, helper.node.lineno), indent)
-        return self.program.code(made, helper.node, indent)
+    def function(self, helper: Helper) -> str:
+        """The lifted helper's text, at the top of a file."""
+        return self.program.code(self.program.taken[helper.node], helper.node)
 
     def claims(self, modules: Mapping[Helper, str]) -> list[Lifted]:
         """Claim of every helper, for the proof, its new name, its parameters and where it went."""
@@ -106,29 +99,15 @@ class Lift:
     def _call(self, helper: Helper, use: Use) -> None:
         """A call under the new name, with the captures."""
         caller = self.lifting.enclosing(use.scope)
-        name = self.names[helper].calls[caller]
-        program, node = self.program, use.node
+        name, program, node = self.names[helper].calls[caller], self.program, use.node
         if name != node.id:
             program.change(program.names[node], lambda old: old.with_changes(value=name))
         given = [
             cst.Arg(cst.Name(need), keyword=cst.Name(need), equal=_EQUAL)
             for need, _ in self.lifting.needs[helper]
         ]
-        if not given:
-            return
-        assert use.call is not None
-        row = node.end_lineno or node.lineno
-        block = indentation(self.source, program.around[node].lineno)
-        deeper = indentation(self.source, row)[len(block) :]
-        width = self.width
-        if caller is not None:
-            width += len(indentation(self.source, caller.node.lineno))
-        length = len(self.source.lines[row - 1].rstrip("\r\n"))
-        before = program.calls[node]
-        added = sum(len(f", {need}={need}") for need, _ in self.lifting.needs[helper])
-        fits = use.in_text or length + added <= width or _is_spread(before.args)
-        unit = program.module_of(program.around[node]).default_indent
-        program.change(before, lambda old: _add_arguments(old, given, deeper, unit, fits=fits))
+        if given:
+            program.change(program.calls[node], lambda old: _add_arguments(old, given))
 
     def _definition(self, helper: Helper) -> None:
         """The definition under its new name, with the captures as parameters, out of its block."""
@@ -139,114 +118,53 @@ class Lift:
             kind = None if stated is None else cst.Annotation(cst.parse_expression(annotation_text(stated)))
             new.append(cst.Param(cst.Name(need[0]), annotation=kind))
 
-        unit = program.module_of(helper.node).default_indent
-
-        def fits(node: cst.FunctionDef) -> bool:
-            first = _header(node)
-            return len(first) - len(name) + len(helper.name) <= self.width
-
         def change(node: Any) -> cst.FunctionDef:
             node = node.with_changes(name=node.name.with_changes(value=name))
-            return _add_parameters(node, new, unit, fits) if new else node
+            return _add_parameters(node, new) if new else node
 
         program.change(program.nodes[helper.node], change)
         program.take_out(helper.node)
 
 
-def _header(node: cst.FunctionDef) -> str:
-    """The first line of a definition, decorators left out, and a body that stands on it."""
-    bare = node.with_changes(leading_lines=[], decorators=[])
-    if isinstance(node.body, cst.SimpleStatementSuite):
-        bare = bare.with_changes(body=cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])]))
-    return cst.Module([]).code_for_node(bare).split("\n", 1)[0].rstrip()
-
-
-def _row_end(indent: str) -> cst.ParenthesizedWhitespace:
-    """The end of a line in parentheses, and the indentation of the next beyond its statement's."""
-    return cst.ParenthesizedWhitespace(
-        first_line=cst.TrailingWhitespace(), indent=True, last_line=cst.SimpleWhitespace(indent)
-    )
-
-
-def _add_arguments(call: cst.Call, new: Sequence[cst.Arg], row: str, unit: str, *, fits: bool) -> cst.Call:
-    """A call with arguments at its end: on its last line if that ``fits``, else one a line.
-
-    ``row`` is how much deeper the call's line begins than its statement's block, ``unit`` one step of
-    indentation.
-    """
+def _add_arguments(call: cst.Call, new: Sequence[cst.Arg]) -> cst.Call:
+    """A call with arguments at its end."""
     old = list(call.args)
     if len(old) == 1 and isinstance(generator := old[0].value, cst.GeneratorExp) and not generator.lpar:
         # Its parentheses were those of the call.
         own = generator.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         old = [old[0].with_changes(value=own)]
-    if fits and not _is_arranged(call.whitespace_before_args):
-        return call.with_changes(args=[*old, *new])
-    inner = row + unit
-    return call.with_changes(
-        args=[*_rows(old, inner), *_rows(new[:-1], inner), *_rows(new[-1:], row)],
-        whitespace_before_args=_lead(call.whitespace_before_args, inner),
-    )
+    return call.with_changes(args=_added(old, new, call.whitespace_before_args))
 
 
-def _add_parameters(
-    node: cst.FunctionDef, new: Sequence[cst.Param], unit: str, fits: Callable[[cst.FunctionDef], bool]
-) -> cst.FunctionDef:
+def _add_parameters(node: cst.FunctionDef, new: Sequence[cst.Param]) -> cst.FunctionDef:
     """A definition with keyword-only parameters at the end, before ``**keywords``."""
-    given = node.params
-    star: Any = given.star_arg
-    if not given.kwonly_params and not isinstance(star, cst.Param):
-        star = cst.ParamStar()
-    flat = given.with_changes(star_arg=star, kwonly_params=[*given.kwonly_params, *new])
-    one = node.with_changes(params=flat)
-    if given.star_kwarg is not None:
-        return one
-    if not _is_arranged(node.whitespace_before_params) and (fits(one) or _is_spread([given])):
-        return one
-    slash = given.posonly_ind if isinstance(given.posonly_ind, cst.ParamSlash) else cst.ParamSlash()
-    params = given.with_changes(
-        posonly_params=_rows(given.posonly_params, unit),
-        posonly_ind=_rows([slash], unit)[0] if given.posonly_params else given.posonly_ind,
-        params=_rows(given.params, unit),
-        star_arg=_rows([star], unit)[0],
-        kwonly_params=[*_rows([*given.kwonly_params, *new[:-1]], unit), *_rows(new[-1:], "")],
-    )
-    lead = _lead(node.whitespace_before_params, unit)
-    return node.with_changes(params=params, whitespace_before_params=lead)
+    given, added, at = node.params, list[Any](new), len(node.params.params)
+    old: list[Any] = [*given.params]
+    if isinstance(given.star_arg, cst.MaybeSentinel):
+        added.insert(0, cst.ParamStar())
+    else:
+        old += [given.star_arg, *given.kwonly_params]
+    made = _added(old, added, node.whitespace_before_params)
+    params = given.with_changes(params=made[:at], star_arg=made[at], kwonly_params=made[at + 1 :])
+    return node.with_changes(params=params)
 
 
-def _lead(lead: cst.BaseParenthesizableWhitespace, inner: str) -> cst.ParenthesizedWhitespace:
-    """Make the space before the first of items that have a line each."""
-    if not isinstance(lead, cst.ParenthesizedWhitespace):
-        return _row_end(inner)
-    return lead.with_changes(indent=True, last_line=cst.SimpleWhitespace(inner))
+def _added(old: Sequence[Any], new: Sequence[Any], lead: cst.BaseParenthesizableWhitespace) -> list[Any]:
+    """Items with more of them: on the last one's line, or one a line if the first one has its own.
 
-
-def _is_arranged(lead: cst.BaseParenthesizableWhitespace) -> bool:
-    """Tell whether the first item has a line of its own."""
-    return isinstance(lead, cst.ParenthesizedWhitespace)
-
-
-def _is_spread(nodes: Sequence[cst.CSTNode]) -> bool:
-    """Tell whether there is a line end in the text of some items."""
-    empty = cst.Module([])
-    return any("\n" in empty.code_for_node(node) for node in nodes)
-
-
-def _rows(items: Sequence[Any], inner: str) -> list[Any]:
-    """Items with a comma and a line end after each; the comments that stand there stay."""
-    found = []
-    for item in items:
-        gaps = [item.comma.whitespace_after] if isinstance(item.comma, cst.Comma) else []
-        changes: dict[str, Any] = {}
-        for name in ("whitespace_after_arg", "whitespace_after_param"):
-            if hasattr(item, name):
-                gaps.append(getattr(item, name))
-                changes[name] = NOTHING
-        lines = [gap for gap in gaps if isinstance(gap, cst.ParenthesizedWhitespace)]
-        end = (
-            lines[0].with_changes(indent=True, last_line=cst.SimpleWhitespace(inner))
-            if lines
-            else _row_end(inner)
-        )
-        found.append(item.with_changes(comma=cst.Comma(whitespace_after=end), **changes))
-    return found
+    ``lead`` stands before the first one.
+    """
+    if not old or not isinstance(lead, cst.ParenthesizedWhitespace):
+        return [*old, *new]
+    row = lead.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+    last, after, end = old[-1], row, new[-1]
+    name = "whitespace_after_arg" if isinstance(last, cst.Arg) else "whitespace_after_param"
+    gap = last.comma.whitespace_after if isinstance(last.comma, cst.Comma) else getattr(last, name, NOTHING)
+    if isinstance(gap, cst.ParenthesizedWhitespace):
+        # A comment that stands there stays.
+        after = gap.with_changes(indent=row.indent, last_line=row.last_line)
+        below = gap.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+        end = end.with_changes(comma=cst.Comma(whitespace_after=below))
+    changes = {name: NOTHING} if hasattr(last, name) else {}
+    between = [item.with_changes(comma=cst.Comma(whitespace_after=row)) for item in new[:-1]]
+    return [*old[:-1], last.with_changes(comma=cst.Comma(whitespace_after=after), **changes), *between, end]

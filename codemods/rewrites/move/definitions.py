@@ -10,7 +10,8 @@ from itertools import chain
 
 from codemods.program.annotations import stated_by
 from codemods.program.effects import Effect
-from codemods.program.globals import GlobalName, ImportNode, globals_of
+from codemods.program.globals import ImportNode, globals_of
+from codemods.program.imports import imports_in
 from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
 from codemods.program.nodes import called, first_line, own_nodes
@@ -55,12 +56,12 @@ class Definitions:
 
     def names(self) -> list[str]:
         """Names that statements of the module define."""
-        return [name for s in self.analysis.source.tree.body if (name := _defined(s)) is not None]
+        return [name for s in self.analysis.source.tree.body if (name := defined_by(s)) is not None]
 
     def find(self, name: str) -> Definition | Refusal:
         """A definition of the module by its name."""
         binders = self.tree.binders.get((self.tree.module, name), [])
-        nodes = [s for s in self.analysis.source.tree.body if _defined(s) == name]
+        nodes = [s for s in self.analysis.source.tree.body if defined_by(s) == name]
         declared = self.tree.declared.get((self.tree.module, name), [])
         if len(binders) != 1 or len(nodes) != 1 or declared:
             line = declared[0][0].lineno if declared else binders[-1].line
@@ -98,18 +99,27 @@ class Definitions:
             if read in seams:
                 yield refuse("moved-seam", line, f"{name} reads {read}, which tests replace")
             stays = known.origin == "own" and read not in moved
-            if stays or (known.origin == "import" and not self._imported_alike(known, node, moved)):
+            alike = self.known.repeatable(known, node.lineno) or self._imported_alike(known.imports, moved)
+            if stays or (known.origin == "import" and not alike):
                 what = f"{name} reads {read}, which stays in the source or can't be imported alike"
                 yield refuse("needs-source", line, what)
 
-    def _imported_alike(self, known: GlobalName, node: DefinitionNode, moved: frozenset[str]) -> bool:
-        return self.known.repeatable(known, node.lineno) or imported_alike(
-            self.tree, known.imports, self._nodes(moved)
-        )
+    def _imported_alike(self, nodes: Collection[ImportNode], moved: frozenset[str]) -> bool:
+        """Tell whether a new file, loaded by its source alone, would import the same thing as some statements
+        do that stand after others which do something: all was loaded before, nothing is done in between.
+        """
+        start = _place(self.tree, self._nodes(moved))
+        # By `sys` a program changes which modules there are, and where they are looked for.
+        above = [statement for statement in self.analysis.source.tree.body if statement.lineno <= start]
+        if any(node not in above for node in nodes) or any("sys" in _names(each) for each in above):
+            return False
+        taken = [node.lineno for node in nodes if isinstance(node, ast.ImportFrom)]
+        between = [statement for statement in above if taken and statement.lineno > min(taken)]
+        return not effects_of(self.tree).runs(between, imports=False)
 
     def _nodes(self, names: frozenset[str]) -> list[ast.stmt]:
         """The statements that define some names."""
-        return [s for s in self.analysis.source.tree.body if _defined(s) in names]
+        return [s for s in self.analysis.source.tree.body if defined_by(s) in names]
 
     def _evaluated(self, definition: Definition, moved: frozenset[str]) -> Refusals:
         """Executing the definition must not do anything but define."""
@@ -141,7 +151,7 @@ class Definitions:
         return dotted(self.tree, self.tree.scope_of(node), called(node)) in _DESCRIPTIVE
 
 
-def _defined(statement: ast.stmt) -> str | None:
+def defined_by(statement: ast.stmt) -> str | None:
     """The name that a statement of a module's body defines."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -166,8 +176,6 @@ def executed_in(tree: ScopeTree, definition: DefinitionNode) -> Iterator[ast.AST
 
 
 _FAILED = ("ImportError", "ModuleNotFoundError")
-# By these a program changes where modules are looked for.
-_PATHS = ("addsitedir", "chdir", "meta_path", "path", "path_hooks")
 
 
 def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> bool:
@@ -177,28 +185,6 @@ def undisturbed(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
     start = _place(tree, moved)
     between = [s for s in tree.source.tree.body if start < s.lineno < node.lineno and s not in moved]
     return not effects_of(tree).runs(between)
-
-
-def imported_alike(tree: ScopeTree, nodes: Collection[ImportNode], moved: Collection[ast.stmt]) -> bool:
-    """Tell whether a new file, loaded by its source alone, would import the same thing as some statements do
-    that stand after others which do something: all of it was loaded before, and nothing is done in between.
-    """
-    start = _place(tree, moved)
-    body = tree.source.tree.body
-    if any(s.lineno <= start and _names(s, ["modules"]) for s in body):
-        return False
-    for node in nodes:
-        if node.lineno > start or node not in body:
-            return False
-        before = [s for s in body if s.lineno < node.lineno]
-        own = isinstance(node, ast.ImportFrom) and (node.level or not _is_standard(node.module or ""))
-        own = own or (isinstance(node, ast.Import) and not all(_is_standard(a.name) for a in node.names))
-        if own and any(_names(statement, _PATHS) for statement in before):
-            return False
-        between = [s for s in body if node.lineno < s.lineno <= start]
-        if isinstance(node, ast.ImportFrom) and effects_of(tree).runs(between, imports=False):
-            return False
-    return True
 
 
 def tried_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) -> list[ast.Try]:
@@ -211,17 +197,10 @@ def tried_early(tree: ScopeTree, node: ast.stmt, moved: Collection[ast.stmt]) ->
 
 def _imports_others(tried: ast.Try) -> bool:
     """Tell whether a statement only imports modules of the standard library or of torch."""
-    for statement in chain(*all_blocks(tried)):
-        match statement:
-            case ast.Import(names):
-                modules = [alias.name for alias in names]
-            case ast.ImportFrom(module=str() as module, level=0):
-                modules = [module]
-            case _:
-                return False
-        if not all(_is_standard(each) or each.partition(".")[0] == "torch" for each in modules):
-            return False
-    return True
+    inner = list(chain(*all_blocks(tried)))
+    imports = [s for s in inner if isinstance(s, (ast.Import, ast.ImportFrom))]
+    tops = {made.module.partition(".")[0] for statement in imports for made in imports_in(statement, "")}
+    return imports == inner and tops <= {"torch", *sys.stdlib_module_names}
 
 
 def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:
@@ -232,11 +211,6 @@ def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:
     return max(imports, default=0)
 
 
-def _is_standard(module: str) -> bool:
-    return module.partition(".")[0] in sys.stdlib_module_names
-
-
-def _names(statement: ast.stmt, names: Collection[str]) -> bool:
-    """Tell whether a statement has one of some names, or an attribute of that name."""
-    found = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}
-    return not found.isdisjoint(names)
+def _names(statement: ast.stmt) -> set[str]:
+    """Names in a statement, those of attributes too."""
+    return {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}

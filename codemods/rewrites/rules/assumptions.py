@@ -9,7 +9,6 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from codemods.program import nodes
-from codemods.program.annotations import quoted_in
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis, Lifting
 from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
@@ -263,29 +262,15 @@ def seen_from_outside(around: Surroundings, tree: ScopeTree, helper: Helper, *, 
     evaluated = moves or helper.node.decorator_list or evaluated_annotations(tree, helper)
     line = around.late_star(0 if evaluated else helper.top.lineno)
     named = around.marked("pickles", ()) if moves and makes_definitions(helper) else None
+    inner = any(isinstance(n, DEFINITIONS) and n is not helper.node for n in ast.walk(helper.node))
+    asked = around.marked("annotations", ()) if moves and inner else None
     look, what = around.look(), f"{helper.name} makes a class that is told its module, and {named}"
     for code, at, told in (
         ("dynamic-names", helper.node.lineno, look and str(look)),
         ("star-import", line or 0, line and "this star import may bring any names"),
         ("introspection", helper.node.lineno, named and what),
+        ("annotations-evaluated", helper.node.lineno, asked and f"{asked} of what {helper.name} makes"),
     ):
         if told:
             yield refuse(code, at, told)
     yield from defined_alike(around, tree, helper)
-    if moves:
-        yield from _annotated_inside(around, tree, helper)
-
-
-def _annotated_inside(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refusals:
-    """Nobody evaluates annotations of functions and classes in a helper that moves where names may be
-    missing: what only an annotation names is imported for type checkers alone.
-    """
-    inner = [node for node in ast.walk(helper.node) if isinstance(node, DEFINITIONS)][1:]
-    place = around.marked("annotations", ()) if inner else None
-    stated = {use.node.id: use.scope for use in tree.annotated if use.scope.inside(helper.scope)}
-    for node in inner if place is not None else ():
-        stated |= dict.fromkeys(quoted_in(node), tree.by_node[node])
-    for name, scope in stated.items() if place is not None else ():
-        if tree.owner(scope, name) is tree.module and not tree.is_builtin(scope, name):
-            what = f"an annotation in {helper.name} names {name}, and {place}"
-            yield refuse("needs-source", helper.node, what)

@@ -14,7 +14,6 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults, called, first_of
 from codemods.program.scopes import ScopeTree, dotted, private_names
-from codemods.program.source import all_blocks
 from codemods.program.surroundings import Surroundings
 from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
@@ -155,24 +154,10 @@ def defined_alike(around: Surroundings, tree: ScopeTree, helper: Helper) -> Refu
 
 
 def understood(lifting: Lifting, helper: Helper) -> Refusals:
-    """Nothing around the helper has type parameters; the outermost function is defined once at most."""
-    tree = lifting.tree
-    typed = [scope.node for scope in tree.generic if scope.inside(helper.root)]
-    found = [(node, "a type parameter or a type alias stands here") for node in typed]
-    if helper.top not in tree.once("placed", lambda: _placed(tree.source.tree.body)):
-        found.append((helper.top, f"{helper.root.name} is defined in a loop or match"))
-    for node, what in found:
-        yield refuse("not-understood", node, what)
-
-
-def _placed(body: list[ast.stmt]) -> set[ast.AST]:
-    """The statements that are executed once at most, at any depth of conditions."""
-    found: set[ast.AST] = set(body)
-    for statement in body:
-        if isinstance(statement, (ast.If, ast.Try, ast.TryStar, ast.With)):
-            for block in all_blocks(statement):
-                found |= _placed(block)
-    return found
+    """Nothing around the helper has type parameters."""
+    for scope in lifting.tree.generic:
+        if scope.inside(helper.root):
+            yield refuse("not-understood", scope.node, "a type parameter or a type alias stands here")
 
 
 def no_class_cell(lifting: Lifting, helper: Helper) -> Refusals:

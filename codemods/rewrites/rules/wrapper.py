@@ -41,24 +41,11 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
                 ]
             case ast.ImportFrom(module=module) if module in _PICKLERS:
                 found.append((node.lineno, f"{module} is used in this file"))
-    if helper in _called_from(lifting, helper):
-        what = f"{helper.name} leads back to itself: every level takes two frames"
+    if any(use.scope.inside(helper.scope) for use in lifting.analysis.uses(helper)):
+        what = f"{helper.name} calls itself: every level takes two frames"
         found.append((helper.node.lineno, what))
     for at, what in (*found, *assumptions.compiling(lifting, helper)):
         yield refuse("introspection", at, what)
-
-
-def _called_from(lifting: Lifting, helper: Helper) -> set[Helper]:
-    """Helpers whose names stand in a helper, or in those that it names."""
-    found: set[Helper] = set()
-    waiting = [helper]
-    while waiting:
-        scope = waiting.pop().scope
-        for other in lifting.analysis.helpers:
-            if other not in found and any(use.scope.inside(scope) for use in lifting.analysis.uses(other)):
-                found.add(other)
-                waiting.append(other)
-    return found
 
 
 def forwardable(lifting: Lifting, helper: Helper) -> Refusals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
@@ -25,12 +24,10 @@ def docstring_text(text: str, newline: str) -> str:
     return '"""' + newline.join(escaped.split("\n")) + '"""' + newline
 
 
-def made_module(
-    docstring: str, imports: ImportSection, definitions: Sequence[str], newline: str, width: int
-) -> str:
+def made_module(docstring: str, imports: ImportSection, definitions: Sequence[str], newline: str) -> str:
     """The text of a module that was not there."""
     text = docstring_text(docstring, newline)
-    if section := imports.render(newline, width):
+    if section := imports.render(newline):
         text += newline + section + newline
     alone = True
     for definition in definitions:
@@ -38,16 +35,3 @@ def made_module(
         text += newline * (2 if alone or not constant else 1) + definition
         alone = not constant
     return text
-
-
-def defined_names(tree: ast.Module) -> set[str]:
-    """Names that definitions and assignments of a module's top level bind."""
-    found: set[str] = set()
-    for node in tree.body:
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                found.add(node.name)
-            case ast.Assign() | ast.AnnAssign():
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                found.update(n.id for each in targets for n in ast.walk(each) if isinstance(n, ast.Name))
-    return found

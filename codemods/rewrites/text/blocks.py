@@ -12,7 +12,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile
 from typing import Any
 
 import libcst as cst
@@ -30,9 +29,8 @@ class Todo:
     """Nodes to be entered, the statements for which some of them stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
-    ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``first`` are those that
-    leave the start of a block, and those that stand there then; ``places`` are new lines that go before a
-    line (from 0), ``deleted`` are lines that go.
+    ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``places`` are new lines
+    that go before a line (from 0), ``deleted`` are lines that go.
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
@@ -44,7 +42,6 @@ class Todo:
     cut: set[ast.stmt] = field(default_factory=set)
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     filled: set[ast.stmt] = field(default_factory=set)
-    first: set[ast.stmt] = field(default_factory=set)
     places: list[tuple[int, str]] = field(default_factory=list)
     deleted: list[tuple[int, int]] = field(default_factory=list)
 
@@ -89,8 +86,6 @@ class Pass(Plain, cst.CSTTransformer):
         after = [each for make in todo.after.get(statement, ()) for each in make()]
         if statement in todo.cut:
             todo.taken[statement] = node
-        if statement in todo.first - todo.gone:
-            node = node.with_changes(leading_lines=[*dropwhile(lambda x: not x.comment, node.leading_lines)])
         if not made and not after and statement not in todo.gone:
             return node
         lines = list(node.leading_lines)
@@ -116,13 +111,6 @@ _LABELS: dict[type[cst.CSTNode], str] = {
     cst.Param: "name",
     cst.FunctionDef: "name",
     cst.ClassDef: "name",
-    cst.MatchAs: "name",
-    cst.MatchStar: "name",
-    cst.MatchMapping: "rest",
-    cst.MatchKeywordElement: "key",
-    cst.TypeVar: "name",
-    cst.TypeVarTuple: "name",
-    cst.ParamSpec: "name",
 }
 _WITHOUT = (cst.Import, cst.ImportFrom, cst.Global, cst.Nonlocal)
 _CONSTANTS = ("None", "True", "False")

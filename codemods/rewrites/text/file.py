@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import bisect
-import itertools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,9 +17,9 @@ import libcst as cst
 
 from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
-from codemods.program.source import Source, all_blocks, blocks_of, statements_in
+from codemods.program.source import Source, blocks_of, statements_in
 from codemods.rewrites.text.blocks import Change, Made, Pass, Todo, Unpaired, paired, pairs
-from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
+from codemods.rewrites.text.layout import BLANK, comments_above, documentation
 
 
 class TextNotPreserved(Exception):
@@ -33,22 +32,12 @@ class TextNotPreserved(Exception):
 
 @dataclass(eq=False, slots=True)
 class Chunk:
-    """Lines of statements of a block that share them (from 0, without the end), and their tree; in it, those
-    of an inner block stand in as many others, of which ``heads`` are the lines.
-    """
+    """Lines of statements of the top level that share them (from 0, without the end), and their tree."""
 
     first: int
     end: int
     statements: list[ast.stmt]
-    heads: list[str]
     module: cst.Module
-
-    def around(self, module: cst.Module) -> list[cst.CSTNode]:
-        """The nodes of a version of the tree that are around its statements; the last one has these."""
-        found: list[Any] = [module]
-        for _ in self.heads:
-            found += [found[-1].body[0], found[-1].body[0].body]
-        return found
 
 
 class Program:
@@ -66,98 +55,41 @@ class Program:
         self.lines: dict[ast.stmt, cst.CSTNode] = {}
         self.names: dict[ast.Name, cst.Name] = {}
         self.calls: dict[ast.Name, cst.Call] = {}
-        self.around: dict[ast.Name, ast.stmt] = {}
         self.chunks: list[Chunk] = []
         self.todo = Todo()
         for number, statement in enumerate(source.tree.body):
-            inner = next(filter(None, all_blocks(statement)), [statement])[0]
-            self._unit = indentation(source, inner.lineno)
-            for block, at in self._touched_in(statement) or [(source.tree.body, number)]:
-                if self._touched(block[at]) and not (self.chunks and block[at] in self.chunks[-1].statements):
-                    self._read(block, at)
+            if self._touched(statement) and not (self.chunks and statement in self.chunks[-1].statements):
+                self._read(number)
 
     # What is there
 
-    def _rows_of(self, statement: ast.stmt) -> set[int]:
-        """The lines of a statement on which something is touched."""
-        low = bisect.bisect_left(self._rows, first_line(statement))
-        return {*self._rows[low : bisect.bisect_right(self._rows, statement.end_lineno or 0)]}
-
     def _touched(self, statement: ast.stmt) -> bool:
-        return bool(self._rows_of(statement))
+        """Tell whether something on a statement's lines is touched."""
+        low = bisect.bisect_left(self._rows, first_line(statement))
+        return low < bisect.bisect_right(self._rows, statement.end_lineno or 0)
 
-    def _touched_in(self, statement: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
-        """The places of all that is touched in a statement, if that can be read by itself; else nothing."""
-        found, rows = list[tuple[list[ast.stmt], int]](), self._rows_of(statement)
-        for block in all_blocks(statement) if rows else ():
-            for number, inner in enumerate(block):
-                if own := self._rows_of(inner):
-                    rows -= own
-                    deeper = self._touched_in(inner)
-                    if not deeper and not self._stands_apart(block, number):
-                        return []
-                    found += deeper or [(block, number)]
-        return [] if rows else found
-
-    def _stands_apart(self, block: list[ast.stmt], number: int) -> bool:
-        """Tell whether a statement has lines of its own, and comments around it that are surely not inside
-        of something.
-        """
-        statement, lines, own = block[number], self.source.lines, self._indent(block[number])
-        text = lines[statement.lineno - 1][len(own) :]
-        if (
-            _shared(block, number) != (number, number)
-            or len(own) != statement.col_offset
-            or own != self._unit * self._depth(statement)
-            or (isinstance(statement, ast.If) and text.startswith("elif"))
-        ):
-            return False
-        first, below = self._first_inside(block, number), lines[statement.end_lineno or 0 :]
-        near = [*lines[first : first_line(statement) - 1], *itertools.takewhile(_is_no_code, below)]
-        return all(len(line) - len(line.lstrip(" \t")) <= len(own) for line in near if line.strip())
-
-    def _indent(self, statement: ast.stmt) -> str:
-        return indentation(self.source, statement.lineno)
-
-    def _depth(self, statement: ast.stmt) -> int:
-        """The number of blocks around a statement, by its indentation."""
-        return len(self._indent(statement)) // max(1, len(self._unit))
-
-    def _first_inside(self, block: Sequence[ast.stmt], number: int) -> int:
-        """The first line (from 0) of a statement of an inner block and the comments above it."""
-        first, least = first_line(block[number]) - 1, (block[number - 1].end_lineno or 0) if number else 0
-        while first > least and _is_no_code(self.source.lines[first - 1]):
-            first -= 1
-        return first
-
-    def _read(self, block: list[ast.stmt], number: int) -> None:
+    def _read(self, number: int) -> None:
         """Read a statement, those that share its lines, and its comments."""
-        lines, newline, heads = self.source.lines, self.source.newline, list[str]()
+        block, lines, newline = self.source.tree.body, self.source.lines, self.source.newline
         low, high = _shared(block, number)
-        if block is self.source.tree.body:
-            first = first_line(block[low]) - 1 - comments_above(self.source, block[low])
-        else:
-            first = self._first_inside(block, low)
-            heads = [f"{self._unit * depth}if 1:{newline}" for depth in range(self._depth(block[low]))]
+        first = first_line(block[low]) - 1 - comments_above(self.source, block[low])
         end, inside = block[high].end_lineno or 0, block[low : high + 1]
-        text = "".join([*heads, *lines[first:end]])
+        text = "".join(lines[first:end])
         try:
             module = cst.parse_module(text, cst.PartialParserConfig(default_newline=newline))
             code = module.code
             if code != text:
                 rows = zip(text.split("\n"), code.split("\n"), strict=False)
-                wrong = next((n for n, (a, b) in enumerate(rows) if a != b), 0)
-                raise TextNotPreserved(first + 1 + max(0, wrong - len(heads)))
-            chunk = Chunk(first, end, inside, heads, _with_header_below(module))
+                raise TextNotPreserved(first + 1 + next((n for n, (a, b) in enumerate(rows) if a != b), 0))
+            chunk = Chunk(first, end, inside, _with_header_below(module))
             self.chunks.append(chunk)
             self._pair(inside, chunk)
         except (cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
             raise TextNotPreserved(first + 1) from None
 
     def _pair(self, inside: Sequence[ast.stmt], chunk: Chunk) -> None:
-        around: list[Any] = chunk.around(chunk.module)
-        self.todo.entered.update(around)
-        for statement, node, way in pairs(inside, around[-1].body, self._touched):
+        self.todo.entered.add(chunk.module)
+        for statement, node, way in pairs(inside, chunk.module.body, self._touched):
             self.todo.entered.update((node, *way))
             self.nodes[statement] = node
             self.lines[statement] = way[-1]
@@ -165,7 +97,6 @@ class Program:
             names, calls = paired(statement, node)
             self.names.update(names)
             self.calls.update(calls)
-            self.around.update(dict.fromkeys(names, statement))
 
     def name(self, node: ast.Name) -> cst.Name:
         """A name's node; that of the name at its place, for one that only stands for it."""
@@ -209,11 +140,9 @@ class Program:
         self.todo.after[statement].append(make)
 
     def above(self, statement: ast.stmt, texts: Sequence[str]) -> None:
-        """Put definitions before a statement and its own comments, with blank lines between."""
-        gap = self.source.newline * (2 if statement in self.source.tree.body else 1)
-        line = first_line(statement) - 1 - comments_above(self.source, statement)
-        line = next((c.first for c in self.chunks if statement in c.statements), line)
-        self.insert(line, "".join(text + gap for text in texts))
+        """Put definitions before a touched statement of the top level and its own comments."""
+        line = next(chunk.first for chunk in self.chunks if statement in chunk.statements)
+        self.insert(line, "".join(text + self.source.newline * 2 for text in texts))
 
     def insert(self, line: int, text: str) -> None:
         """Put new statements before a line (from 0)."""
@@ -243,7 +172,7 @@ class Program:
         found = []
         for chunk in self.chunks:
             try:
-                found.append((chunk, self._code_of(chunk)))
+                found.append((chunk, chunk.module.visit(Pass(self.todo)).code))
             except RecursionError:
                 raise TextNotPreserved(chunk.first + 1) from None
         return found
@@ -256,19 +185,14 @@ class Program:
                 left = [statement for statement in block if statement not in gone]
                 if block and block[0] in gone and (not left or documentation(left) is not None):
                     self.todo.filled.add(block[0])
-                elif block[:1] != left[:1]:
-                    self.todo.first.update(block[: block.index(left[0]) + 1])
 
     def text(self) -> str:
         """The new text."""
         splices = [(line, line, text) for line, text in self.todo.places]
         splices += [(first, self._end_with_blank_lines(first, end), "") for first, end in self.todo.deleted]
         starts, lines = self.source.starts, self.source.lines
-        following = [*(chunk.first for chunk in self.chunks[1:]), len(lines)]
-        for (chunk, code), below in zip(self._codes, following, strict=False):
+        for chunk, code in self._codes:
             end = chunk.end
-            if not code and self.todo.first.issuperset(chunk.statements):
-                end += len([*itertools.takewhile(str.isspace, lines[end:below])])
             if whole := [statement for statement in chunk.statements if statement in self.todo.cut]:
                 if len(whole) < len(chunk.statements):
                     raise TextNotPreserved(chunk.first + 1)
@@ -292,28 +216,11 @@ class Program:
             first, end = first - 1, end + 1
         return end
 
-    def _code_of(self, chunk: Chunk) -> str:
-        """The new text of a chunk."""
-        made = chunk.module.visit(Pass(self.todo))
-        assert isinstance(made, cst.Module)
-        if not chunk.heads:
-            return made.code
-        block: Any = chunk.around(made)[-1]
-        return made.code.removeprefix("".join(chunk.heads)) if block.body else ""
-
-    def module_of(self, statement: ast.stmt) -> cst.Module:
-        """The tree that a statement was part of."""
+    def code(self, node: cst.BaseStatement, statement: ast.stmt) -> str:
+        """The text of a statement at the top level, in the manner of the tree that another was part of."""
         row = statement.lineno
-        return next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
-
-    def code(self, node: cst.BaseStatement, statement: ast.stmt, indent: str = "") -> str:
-        """The text of a statement in the manner of where another was, at some indentation."""
-        module = self.module_of(statement)
-        if indent:
-            block = cst.IndentedBlock([node], indent=indent)
-            text = module.code_for_node(block).removeprefix(module.default_newline)
-        else:
-            text = module.code_for_node(node)
+        module = next(chunk.module for chunk in self.chunks if chunk.first < row <= chunk.end)
+        text = module.code_for_node(node)
         return text if text.endswith(("\n", "\r")) else text + self.source.newline
 
 
@@ -325,10 +232,6 @@ def _shared(block: Sequence[ast.stmt], number: int) -> tuple[int, int]:
     while high + 1 < len(block) and first_line(block[high + 1]) <= (block[high].end_lineno or 0):
         high += 1
     return low, high
-
-
-def _is_no_code(line: str) -> bool:
-    return line.lstrip()[:1] in ("", "#")
 
 
 def _with_header_below(module: cst.Module) -> cst.Module:

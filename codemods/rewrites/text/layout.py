@@ -1,4 +1,4 @@
-"""How a file is laid out: its width and indentations, blank lines, the comments of a definition."""
+"""How a file is laid out: its indentations, blank lines, the comments of a definition."""
 
 from __future__ import annotations
 
@@ -10,23 +10,13 @@ from itertools import takewhile
 import libcst as cst
 
 from codemods.program.nodes import children, first_line
-from codemods.program.source import Source, split_lines
+from codemods.program.source import Source
 
-_LONGEST = 120
-_SHORTEST = 88
-_LINES_THAT_MAY = 300
 # A comment that opens a section (# --- name) belongs to what follows as a whole.
 _SECTION = re.compile(r"#\s*[-=#*]{3}")
 
 NOTHING = cst.SimpleWhitespace("")
 BLANK = cst.SimpleWhitespace(" ")
-
-
-def line_limit(source: Source) -> int:
-    """The width that the file itself keeps to, but for a line of some hundreds."""
-    lengths = sorted((len(line.rstrip()) for line in source.lines), reverse=True)
-    longest = lengths[len(lengths) // _LINES_THAT_MAY] if lengths else 0
-    return max(_SHORTEST, min(_LONGEST, longest))
 
 
 def indentation(source: Source, line: int) -> str:
@@ -91,19 +81,6 @@ def documentation(body: Sequence[ast.stmt]) -> ast.Expr | None:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return first if isinstance(first.value.value, str) else None
     return None
-
-
-def with_docstring_at(node: cst.FunctionDef, old: str, new: str) -> cst.FunctionDef:
-    """A definition that goes from one indentation to another, with the lines of its docstring."""
-    first, *others = node.body.body
-    match first:
-        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.SimpleString() as string), *_]):
-            head, *rows = split_lines(string.value)
-            if all(row.startswith(old) or not row.strip() for row in rows):
-                text = head + "".join(new + row.removeprefix(old) if row.strip() else row for row in rows)
-                body = [first.with_deep_changes(string, value=text), *others]
-                return node.with_changes(body=node.body.with_changes(body=body))
-    return node
 
 
 def annotation_text(node: ast.expr) -> str:

@@ -17,9 +17,7 @@ from codemods.program.helpers import Helper, is_generator
 from codemods.program.source import Source
 from codemods.rewrites.text.blocks import flat
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.text.layout import BLANK, NOTHING, documentation, indentation, line_limit
-
-_INDENT = "    "
+from codemods.rewrites.text.layout import NOTHING, documentation
 
 
 def split_helpers(source: Source, names: Mapping[Helper, str]) -> Program:
@@ -38,11 +36,10 @@ def _split(program: Program, helper: Helper, name: str) -> None:
     source, statement = program.source, helper.node
     annotated = "annotations" in source.future_flags
     residual: list[cst.FunctionDef] = []
-    width = line_limit(source) - len(indentation(source, statement.lineno))
 
     def body(node: Any) -> cst.FunctionDef:
         """The function with the body."""
-        residual.append(_residual(node, helper, name, width))
+        residual.append(_residual(node, helper, name))
         return _body(node, name, annotated=annotated)
 
     program.change(program.nodes[statement], body)
@@ -55,10 +52,7 @@ def _body(node: cst.FunctionDef, name: str, *, annotated: bool) -> cst.FunctionD
         decorators=(),
         lines_after_decorators=(),
         params=_handed(node.params, annotated=annotated),
-        whitespace_after_def=BLANK,
-        whitespace_after_name=NOTHING,
         whitespace_before_params=NOTHING,
-        whitespace_before_colon=NOTHING,
         returns=node.returns if annotated else None,
     )
 
@@ -87,23 +81,23 @@ def _handed(params: cst.Parameters, *, annotated: bool) -> cst.Parameters:
     )
 
 
-def _residual(node: cst.FunctionDef, helper: Helper, name: str, width: int) -> cst.FunctionDef:
+def _residual(node: cst.FunctionDef, helper: Helper, name: str) -> cst.FunctionDef:
     """The definition as it was, with nothing in it but its docstring and the call of its body."""
     kept: list[Any] = []
     if documentation(helper.node.body) is not None:
         first: Any = next(flat(node.body.body))[0]
         kept = [cst.SimpleStatementLine([first.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)])]
     block = node.body if isinstance(node.body, cst.IndentedBlock) else None
-    own = _INDENT if block is None or block.indent is None else block.indent
-    forward = _forward(helper, name, width - len(own))
     return node.with_changes(
         # Comments go with the body.
         leading_lines=[*takewhile(lambda line: line.comment is None, node.leading_lines)],
-        body=cst.IndentedBlock([*kept, forward], indent=None if block is None else block.indent),
+        body=cst.IndentedBlock(
+            [*kept, _forward(helper, name)], indent=None if block is None else block.indent
+        ),
     )
 
 
-def _forward(helper: Helper, name: str, width: int) -> cst.BaseStatement:
+def _forward(helper: Helper, name: str) -> cst.BaseStatement:
     """The statement that forwards all parameters."""
     node = helper.node
     arguments = node.args
@@ -116,9 +110,6 @@ def _forward(helper: Helper, name: str, width: int) -> cst.BaseStatement:
         before += "await "
     elif is_generator(node):
         before, after = "return (yield from ", ")"
-    line = f"{before}{name}({', '.join(given)}){after}"
-    if len(line) > width and given:
-        line = f"{before}{name}(\n{''.join(f'{_INDENT}{item},{chr(10)}' for item in given)}){after}"
-    made = cst.parse_statement(line)
+    made = cst.parse_statement(f"{before}{name}({', '.join(given)}){after}")
     assert isinstance(made, cst.BaseStatement)
     return made

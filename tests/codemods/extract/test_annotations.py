@@ -196,7 +196,7 @@ def test_annotations_that_name_classes_of_torch_and_numpy_are_evaluated_once(
     assert execute(tmp_path, train) == before
 
 
-def test_imports_for_type_checkers_stand_in_sections(tmp_path: Path, extract: Command) -> None:
+def test_imports_for_type_checkers_stand_apart(tmp_path: Path, extract: Command) -> None:
     setup = "x = Path('p')\n    y = Model()"
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "kinds.py").write_text(KINDS)
@@ -204,4 +204,4 @@ def test_imports_for_type_checkers_stand_in_sections(tmp_path: Path, extract: Co
     ran = extract(tmp_path / "program.py", "--to", tmp_path / "made.py", "--write")
     assert ran.code == 0, ran.out
     made = (tmp_path / "made.py").read_text()
-    assert "if TYPE_CHECKING:\n    from pathlib import Path\n\n    from kinds import Model\n" in made
+    assert "if TYPE_CHECKING:\n    from kinds import Model\n    from pathlib import Path\n" in made

@@ -37,7 +37,7 @@ def outer(n):
         ("def f(:\n", [], "program.py:1: not valid Python"),
         ("x = 1\n", ["--function", "nobody"], "there is no function nobody"),
         (PROGRAM, ["--helper", "k"], "there is no helper k; there are h, g"),
-        (PROGRAM, ["--to", "program.py"], "is the source itself"),
+        (LIFTABLE, ["--to", "program.py"], "program.py: exists already; name a new file"),
         ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
         (LIFTABLE, ["--to", "there.py"], "there.py: exists already; name a new file"),
     ],

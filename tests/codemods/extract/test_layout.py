@@ -41,18 +41,6 @@ def test_a_text_below_a_helper_does_not_become_a_docstring(
     assert "    pass\n    'text'\n" in rewritten(text, tmp_path, extract, execute)
 
 
-def test_a_block_that_loses_its_first_statements_begins_without_blank_lines(
-    tmp_path: Path, extract: Command, execute: Execute
-) -> None:
-    text = (
-        "def outer(n):\n    def h(x):\n        return x + n\n\n    def g(x):\n        return h(x)\n\n"
-        "    # Counted.\n    for i in range(n):\n\n        def k(x):\n            return x + i\n\n"
-        "        print(n)\n        print(k(i))\n    return g(1)\nprint(outer(2))\n"
-    )
-    made = rewritten(text, tmp_path, extract, execute)
-    assert "def outer(n):\n    # Counted.\n    for i in range(n):\n        print(n)\n" in made
-
-
 def test_comments_beside_a_helper_stay_in_their_places(
     tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
@@ -78,7 +66,7 @@ def test_a_function_in_a_condition_gets_its_helper_there(
     )
     made = rewritten(text, tmp_path, extract, execute)
     helper = "    def _h(x, *, n):\n        return x + n\n"
-    assert made.startswith(f"import sys\nif sys:\n{helper}\n    # Its own.\n    def outer(n):\n")
+    assert made.startswith(f"import sys\nif sys:\n{helper}    # Its own.\n    def outer(n):\n")
 
 
 def test_texts_of_several_lines_in_a_loop_stay_as_they_are(

@@ -220,12 +220,12 @@ def test_a_plan_asks_for_each_by_move(tmp_path: Path, extract: Command, execute:
     assert "def g(x, *, n)" in (tmp_path / "more.py").read_text()
 
 
-@pytest.mark.parametrize(("key", "line"), [("wrapper", 8), ("cell", 9)])
-def test_a_plan_may_only_name_what_it_moves(key: str, line: int, tmp_path: Path, extract: Command) -> None:
+@pytest.mark.parametrize("key", ["wrapper", "cell"])
+def test_a_plan_may_only_name_what_it_moves(key: str, tmp_path: Path, extract: Command) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     plan = tmp_path / "plan.toml"
     old = {"wrapper": 'wrapper = ["h"]', "cell": 'cell = ["k"]'}[key]
     plan.write_text(PLAN.replace(old, f'{key} = ["z"]'))
     ran = extract("--plan", plan)
     assert ran.code == 2
-    assert f"{plan}:{line}: {key} names z, which is no helper among the names moved" in ran.err
+    assert f"{plan}: {key} names z, which is no helper among the names moved" in ran.err

@@ -73,4 +73,4 @@ def test_any_other_wrapper_is_an_error(program: Path, extract: Command) -> None:
     program.with_name("plan.toml").write_text(PLAN.replace('"auto"', '"some"'))
     ran = extract("--plan", program.with_name("plan.toml"))
     assert ran.code == 2
-    assert "move[0].wrapper" in ran.err
+    assert "move.0.wrapper" in ran.err

