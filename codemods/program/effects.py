@@ -32,14 +32,12 @@ class Effects:
         self._values = Expressions(meaning)
         self._lazy = lazy
         self._in_class = False
-        self._properties: set[str] = set()
 
     def _in_body(self, node: ast.ClassDef) -> Effects:
         inner = copy.copy(self)
         # Functions in it have names of their own.
         bound = {name for each in own_nodes(node.body) for name in names_bound(each)}
         inner._values, inner._in_class = self._values.within(bound), True
-        inner._properties = set()
         return inner
 
     def runs(self, body: Iterable[ast.stmt], *, imports: bool = True) -> bool:
@@ -104,16 +102,8 @@ class Effects:
         values = self._values
         found = [values.effect(each) for each in all_defaults(node.args)]
         found += map(self._annotation, stated_by(node))
-        found += map(self._decorator, node.decorator_list)
-        if [values.known(each) for each in node.decorator_list] == ["property"]:
-            self._properties.add(node.name)
+        found += map(values.decorates, node.decorator_list)
         return max(found, default=Effect.NONE)
-
-    def _decorator(self, node: ast.expr) -> Effect:
-        match node:
-            case ast.Attribute(ast.Name(name), "deleter" | "getter" | "setter") if name in self._properties:
-                return Effect.RAISES
-        return self._values.decorates(node)
 
     def _class(self, node: ast.ClassDef) -> Effect:
         if getattr(node, "type_params", ()):
@@ -131,16 +121,7 @@ class Effects:
                 found.append(Effect.RAISES if known else Effect.RUNS)
         if _bases(node):
             found.append(Effect.RAISES)
-            if any(_makes_objects(self._values, base, 0) for base in _bases(node)) and (
-                _defines_special(node) or not self._has_plain_values(node)
-            ):
-                return Effect.RUNS
         return max(found, default=Effect.NONE)
-
-    def _has_plain_values(self, node: ast.ClassDef) -> bool:
-        """Tell whether members of an enumeration can be hashed and compared without code of others."""
-        given = [each.value for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign))]
-        return all(value is None or self._values.of(value)[1] <= Kind.MADE for value in given)
 
 
 def _bases(node: ast.ClassDef) -> list[ast.expr]:
@@ -159,24 +140,11 @@ def _is_plain_base(values: Expressions, base: ast.expr, depth: int) -> bool:
         plain = plain and all(values.decorates(each) < Effect.RUNS for each in found.decorator_list)
         plain = plain and not _has_metaclass(values, found)
         return plain and all(_is_plain_base(values, each, depth + 1) for each in _bases(found))
-    return bool(values.known(base))
+    # An enumeration makes objects of what its body binds.
+    return bool(values.known(base)) and not values.known(base).startswith("enum.")
 
 
 def _has_metaclass(values: Expressions, node: ast.ClassDef) -> bool:
     """Tell whether a metaclass of the program makes the class: it may run anything."""
     metas = (keyword.value for keyword in node.keywords if keyword.arg == "metaclass")
     return not all(values.known(meta) for meta in metas)
-
-
-def _makes_objects(values: Expressions, base: ast.expr, depth: int) -> bool:
-    """Tell whether a class of this base makes objects of itself, as an enumeration does of its members."""
-    while isinstance(base, ast.Subscript):
-        base = base.value
-    found = values.meaning(base)
-    if isinstance(found, ast.ClassDef) and depth < _DEEPEST:
-        return any(_makes_objects(values, each, depth + 1) for each in _bases(found))
-    return isinstance(found, str) and found.startswith("enum.")
-
-
-def _defines_special(node: ast.ClassDef) -> bool:
-    return any(isinstance(inner, Definition) and inner.name.startswith("_") for inner in node.body)
