@@ -14,7 +14,7 @@ from codemods.program.imports import imports_of
 from codemods.program.nodes import DEFINITIONS, children, names_bound, root_of
 from codemods.program.repository import module_files
 from codemods.program.scopes import ScopeTree
-from codemods.program.source import SourceError, blocks_of, shared_tree, statements_in
+from codemods.program.source import SourceError, blocks_of, shared_source, statements_in
 
 if TYPE_CHECKING:
     from codemods.program.effects import Effects, Meant
@@ -158,7 +158,7 @@ class Project:
             return None
         data, initial = found
         try:
-            tree = shared_tree(data, name)
+            tree = shared_source(data, name).tree
         except SourceError:
             return None
         return Module(name, name if initial else name.rpartition(".")[0], tree)

@@ -30,9 +30,7 @@ ANY = "*"
 
 @dataclass(eq=False, slots=True)
 class Names:
-    """The names of one scope, by what binds them: an import, assignments, or anything else; a file's own
-    has those that functions declare global.
-    """
+    """The names of one scope, by what binds them: an import, assignments, or anything else."""
 
     node: ast.AST
     parent: Names | None
@@ -41,7 +39,6 @@ class Names:
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     stars: list[str] = field(default_factory=list)
-    declared: set[str] = field(default_factory=set)
 
     def owner(self, name: str) -> Names | None:
         """The scope that binds a name; class bodies are seen only from directly inside."""
@@ -141,7 +138,6 @@ def _bind(node: ast.AST, names: Names, package: str, assigned: set[ast.AST]) -> 
             names.values.setdefault(target.id, []).append(value)
         case ast.Global():
             names.others.difference_update(node.names)
-            names.top().declared.update(node.names)
         case _:
             names.others.update(names_bound(node))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from codemods.program.source import SourceError, shared_tree
+from codemods.program.source import SourceError, shared_source
 
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"}
 _MARKERS = ("pyproject.toml", ".git", "setup.cfg", "setup.py")
@@ -354,7 +354,7 @@ def read_file(path: Path, data: bytes, root: Path) -> File:
         SourceError: if it is not valid Python.
     """
     shown = shown_path(path, root)
-    tree = shared_tree(data, shown)
+    tree = shared_source(data, shown).tree
     module = module_name(path, root).name
     return File(shown, module, package_of(path, module), tree)
 

@@ -210,11 +210,6 @@ def shared_source(data: bytes, name: str) -> Source:
         return decode_source(data, name)
 
 
-def shared_tree(data: bytes, name: str) -> ast.Module:
-    """The tree of a file that is parsed once; raises as `shared_source`."""
-    return shared_source(data, name).tree
-
-
 def blocks_of(node: ast.AST) -> list[list[ast.stmt]]:
     """The blocks of a statement, handler or case; a statement's handlers or cases count as one."""
     return [getattr(node, name) for name in _BLOCKS.get(type(node), ())]
