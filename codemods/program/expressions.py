@@ -101,7 +101,6 @@ Meaning = Callable[[ast.expr], Meant]
 """Meaning of a name or a chain of attributes: the dotted name of something outside of the program (a
 builtin stands alone), the one definition that binds it, the one expression that it is given, or None."""
 
-_VARIABLES = words("typing.ParamSpec typing.TypeVar typing_extensions.ParamSpec typing_extensions.TypeVar")
 Found = tuple[Effect, Kind]
 
 
@@ -184,9 +183,7 @@ class Expressions:
             case ast.Constant(value):
                 return value is None or value is Ellipsis or isinstance(value, str)
             case ast.Name() | ast.Attribute():
-                found = self.meaning(node)
-                variable = isinstance(found, ast.Call) and self.known(found.func) in _VARIABLES
-                return bool(self.known(node)) or variable or isinstance(found, ast.ClassDef)
+                return bool(self.known(node)) or isinstance(self.meaning(node), ast.ClassDef)
             case ast.Subscript(value, index):
                 return bool(self.known(value)) and self.is_type(index)
             case ast.BinOp(left, ast.BitOr(), right):
@@ -249,8 +246,6 @@ class Expressions:
             # What a default is told of its name counts; the rest is only kept.
             defaults = [self.of(each.value)[1] for each in node.keywords if each.arg == "default"]
             return effect, Kind.HELD if all(kind <= Kind.MADE for kind in defaults) else Kind.UNKNOWN
-        if name in _VARIABLES and all(map(self.is_type, given)):
-            return effect, Kind.UNKNOWN
         called = any(keyword.arg == "key" for keyword in node.keywords)
         if (makes(name) or name in HARMLESS) and plain and not called:
             return effect, Kind.MADE

@@ -175,7 +175,7 @@ def _call_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
     values = [*given, *(keyword.value for keyword in node.keywords)]
     told = [text_of(each, scope) if how in _SETTERS else _literal(each) for each in values]
     yield from (text for text in told if text is not None and _is_path(text))
-    for value, text in zip(values, told[1:], strict=False):
+    for value, text in zip(values[:1] if how in _SETTERS else given[:-1], told[1:], strict=False):
         base = resolve(value, scope) if text is not None and text.isidentifier() else None
         if base is not None:
             yield f"{base}.{text}"
@@ -185,9 +185,9 @@ def _call_targets(node: ast.Call, how: str, scope: Names) -> Iterator[str]:
 
 
 def _literal(node: ast.expr) -> str | None:
-    """Return the text that a literal is, unless it is a file's name: ``run_path("train.py")``."""
+    """Return the text that a literal is, unless it names files: ``run_path("train.py")``, ``*.csv``."""
     match node:
-        case ast.Constant(str(text)) if not text.endswith(".py"):
+        case ast.Constant(str(text)) if not text.endswith(".py") and ANY_NAME not in text:
             return text
     return None
 
