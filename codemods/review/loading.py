@@ -203,6 +203,9 @@ def _found_elsewhere(before: Sequence[Step], after: Sequence[Step]) -> Iterator[
     both = {step.label for step in before if step.module}
     for label in sides[0].keys() & sides[1].keys():
         other = (sides[0][label] ^ sides[1][label]) & both
+        there = sides[0][label] & sides[1][label]
+        # A module of a package that is loaded is looked for in that alone.
+        other = {each for each in other if each.partition(".")[0] not in there}
         yield from (step for step in after if step.module and step.label in other)
 
 
