@@ -9,6 +9,7 @@ import contextlib
 import filecmp
 import functools
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Set
@@ -23,6 +24,7 @@ from golden.trace.errors import UnusableInput
 
 _SHOWN = 3
 _CACHES = ("__pycache__", "node_modules")
+_ASKS_GIT = re.compile(r"GitRepository|'git'|not a git repository")
 Stamp = tuple[int, int]
 
 
@@ -65,6 +67,8 @@ def not_copied(run: Run, root: Path, error: str) -> str:
     top = top_of(root) if run.outputs.everything else None
     if top is None:
         return ""
+    if _ASKS_GIT.search(error):
+        return "; it ran in a copy without .git: name that as GIT_DIR in [environment] of its run file"
     ignored = listed(ignored_below(root), _SHOWN)
     # What finds no data may fail in any way, before it trains.
     if "FileNotFoundError" not in error and not (ignored and "before the first optimizer step" in error):

@@ -107,6 +107,17 @@ def test_a_file_that_git_ignores_is_missed_with_what_to_do(repository: Project) 
     assert "a copy without what git ignores (data): name what it reads with --data PATH" in result.err
 
 
+def test_a_program_that_asks_git_for_its_commit_is_told_how(repository: Project) -> None:
+    repository.script("import subprocess\nsubprocess.check_output(['git', 'rev-parse', 'HEAD'])\n" + SCRIPT)
+    missed = repository.golden("doctor", "--data", "data", "--", *COMMAND)
+    assert (missed.code, "name that as GIT_DIR in [environment] of its run file" in missed.err) == (3, True)
+    repository.golden("init", "commit", "--data", "data", "--", *COMMAND)
+    path = repository.root / "golden" / "runs" / "commit.toml"
+    path.write_text(f"{path.read_text()}\n[environment]\nGIT_DIR = '{repository.root}/.git'\n")
+    result = repository.golden("doctor", "commit")
+    assert result.code == 0, result
+
+
 def test_a_copy_of_its_source_is_compared_by_which_file_it_is_of(repository: Project) -> None:
     copied = 'import shutil; shutil.copy("{}", f"runs/{{number}}/{}")\n'
     script = SCRIPT + copied.format("train.py", "train.py.backup")
