@@ -98,11 +98,6 @@ def test_a_folder_that_can_not_be_made_is_told_before_anything_runs(
     assert (told.out, told.err.count("\n"), "can't" in told.err) == ("", 1, True), told
 
 
-def test_a_former_option_says_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--sarif", "x"]) == 2
-    assert capsys.readouterr().err == "golden-gate run: --sarif is gone: -o DIR keeps gate.sarif\n"
-
-
 def test_contracts_without_a_configuration_say_where_it_goes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

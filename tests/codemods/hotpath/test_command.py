@@ -149,13 +149,8 @@ def test_one_command_for_all_and_one_status_in_all_formats(trainer: Project) -> 
         ((), "no PATH given"),
         (("missing",), "missing: no such file or folder"),
         ((".", "--base", "x", "--baseline", "y"), "--base and --baseline exclude each other"),
-        ((".", "--reason", "x"), "--reason is gone: write reasons into the baseline"),
         ((".", "--root", "missing"), "--root missing: no such folder"),
-        ((".", "--owner", "me"), "--owner is gone: baselines have no owners; leave it out"),
-        ((".", "--not-followed"), "--not-followed is gone: --format json lists"),
-        ((".", "--statistics"), "--statistics is gone: --format json has"),
-        ((".", "--cache-dir", "x"), "--cache-dir is gone: nothing is cached; leave it out"),
-        ((".", "--no-cache"), "--no-cache is gone: nothing is cached; leave it out"),
+        ((".", "--owner", "me"), "No such option '--owner'"),
         ((".", "--output-format", "junit"), "'junit' is not one of 'text', 'json', 'github', 'sarif'"),
         ((".", "--measured", "missing.json"), "missing.json: can't be read"),
     ],
@@ -408,8 +403,6 @@ def test_codes_ignored_everywhere(project: Project, capsys: Capture) -> None:
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["HP903"]
     project.configure('ignore = ["HP001", "HP903"]\n')
     assert project.run() == 0
-    assert project.run("--ignore", "HP001") == 2
-    assert "--ignore is gone: say `ignore` in [tool.codemods.hotpath]" in capsys.readouterr().err
 
 
 def test_codes_ignored_in_some_files(project: Project, capsys: Capture) -> None:
