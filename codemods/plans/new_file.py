@@ -38,12 +38,11 @@ def met_by_new_file(path: Path, around: Surroundings) -> str | None:
     has_word, word = having(path.stem), path.stem.encode()
     imported = re.compile(_IMPORT % (word, word))
     for file, data in around.files():
-        shown = shown_path(file, around.root)
         if file == path.parent / "__init__.py":
             if has_word(data) or _star_may_bring(file, data, path.stem, around):
-                return f"{path.stem} means something in {shown} already"
+                return f"{path.stem} means something in {shown_path(file, around.root)} already"
         elif file != around.path and has_word(data) and (found := imported.search(data)) is not None:
-            line = data.count(b"\n", 0, found.start()) + 1
+            shown, line = shown_path(file, around.root), data.count(b"\n", 0, found.start()) + 1
             return f"{shown}:{line} imports {path.stem}, which would be there; choose another name"
     return None
 
