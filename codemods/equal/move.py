@@ -30,13 +30,11 @@ def prove_moved(
     left: Source,
     made: Sequence[Made],
     names: Mapping[str, str],
-    local: Mapping[str, str],
     package: str | None,
 ) -> None:
     """Check that the new files and what is left hold the source's statements, but for imports and names.
 
-    ``names`` are those of the definitions where they went, ``local`` those by which the code calls them. The
-    tree of what is left is used up.
+    ``names`` are those of the definitions where they went. The tree of what is left is used up.
 
     Raises:
         NotProven: if anything else differs, or a name is bound nowhere.
@@ -46,12 +44,10 @@ def prove_moved(
     gone = {node.lineno for each in made for node in each.nodes}
     modules = {each.module for each in made}
     before = [statement for statement in ast.parse(old.text).body if statement.lineno not in gone]
-    if not alike(
-        _compared(before, modules, package), _compared(_renamed(left.tree, local), modules, package)
-    ):
+    if not alike(_compared(before, modules, package), _compared(left.tree.body, modules, package)):
         raise NotProven("what is left of the source is not what it was")
     for each in made:
-        got = _compared(_renamed(ast.parse(each.source.text), local, names), (), package)
+        got = _compared(_renamed(ast.parse(each.source.text), names), (), package)
         wanted = _compared(map(copied, each.nodes), (), package)
         if not alike(got[len(got) - len(wanted) :], wanted):
             raise NotProven(f"{each.source.path}: a definition is not what it was")
@@ -61,9 +57,9 @@ def prove_moved(
             raise NotProven(f"{each.source.path}: {', '.join(lost)} would not be bound")
 
 
-def _renamed(tree: ast.Module, *names: Mapping[str, str]) -> list[ast.stmt]:
+def _renamed(tree: ast.Module, names: Mapping[str, str]) -> list[ast.stmt]:
     """The statements of a tree with names in their old spelling; ``names`` are new ones."""
-    old = {new: name for each in names for name, new in each.items()}
+    old = {new: name for name, new in names.items()}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = old.get(node.id, node.id)

@@ -61,7 +61,7 @@ class Move(_Strict):
         to: the new file, relative to the plan's ``root``.
         names: what goes there; ``*`` is every helper of the plan's function.
         docstring: of the file.
-        rename: what names are called afterwards; other files import them under the old ones (``as``).
+        rename: what names are called there; the files that use them import them under the old ones (``as``).
         wrapper: helpers of which a one-line closure stays that forwards to the lifted function; ``auto`` is
             each that is used as a value.
         cell: helpers whose rebound captures go to an object that they share with the outer function.

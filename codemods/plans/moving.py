@@ -47,15 +47,13 @@ class Mover:
         self.source = self.analysis.source
         self.layout = self.site.layout
         self.lookup = Definitions(self.analysis)
-        # A new name is written at every use if it is free in the file; else it is imported under the old one.
+        # Definitions call each other by a new name if it is free in the file, what is left by the old one.
         tree = self.analysis.tree
         used = tree.names | {use.node.id for use in tree.annotated}
         self.inside = {
             name: new if new not in used and name not in tree.strings else name
             for name, new in self.renames.items()
         }
-        # What is left keeps old names that others ask it for.
-        self.local = dict(self.inside)
 
     def check(self) -> dict[str, Refusal]:
         """Refusals of what can't be moved."""
@@ -100,12 +98,11 @@ class Mover:
             if stay <= kept:
                 break
             kept |= stay
-            self.local |= {name: name for name in stay}
         new = [
             Made(made[target.path], target.module, [d.node for d in target.definitions]) for target in files
         ]
         package = self.layout.source_package
-        prove_moved(self.source, made[self.layout.rest], new, self.new_names, self.local, package)
+        prove_moved(self.source, made[self.layout.rest], new, self.new_names, package)
         self._put(self.site.overlay, made)
         for path, (source, text) in following.items():
             self.site.overlay.put(path, source, text)
@@ -120,16 +117,13 @@ class Mover:
         still = still_asked(self.site.surroundings, self.analysis.tree, names)
         if self.site.surroundings.star_imported:
             still = names
-        asked = elsewhere.asked() | still | elsewhere.replaced
-        self.local |= {name: name for name in asked}
-        return elsewhere, asked
+        return elsewhere, elsewhere.asked() | still | elsewhere.replaced
 
     def _made(self, kept: frozenset[str]) -> dict[Path, Source]:
         """The targets, and what is left, which still has the names that are ``kept``."""
         package, whole = self.layout.source_package, self.layout.rest != self.layout.source
         chosen = list(self.definitions.values())
-        names = self.new_names, self.local, self.inside
-        taken = Taken(self.analysis, chosen, *names, package, whole=whole)
+        taken = Taken(self.analysis, chosen, self.new_names, self.inside, package, whole=whole)
         rest = self._rest_text(taken, kept)
         made = {
             path: target.made([taken.definition(d) for d in target.definitions])
@@ -181,7 +175,7 @@ class Mover:
     def _rest_text(self, taken: Taken, kept: frozenset[str]) -> str:
         section = self.site.imports(self.source)
         for name in self.definitions:
-            made = self._imported(name, self.files[self.targets[name]], self.local)
+            made = self._imported(name, self.files[self.targets[name]], {})
             used = self._used(name)
             if used or name in kept or name in self.reexport:
                 section.runtime.add(made)

@@ -21,14 +21,12 @@ class Moved:
         analysis: Analysis,
         definitions: Sequence[Definition],
         names: Mapping[str, str],
-        local: Mapping[str, str],
         inside: Mapping[str, str],
         package: str | None,
         *,
         whole: bool,
     ) -> None:
-        """``names`` are new names of definitions, ``local`` those by which the file then refers to them,
-        ``inside`` those by which they refer to each other.
+        """``names`` are new names of definitions, ``inside`` those by which they refer to each other.
 
         Relative imports in what moves are made absolute; if the ``whole`` file moves, in the rest too.
 
@@ -38,8 +36,7 @@ class Moved:
         nodes = [definition.node for definition in definitions]
         trees: list[ast.AST] = [analysis.source.tree] if whole else list(nodes)
         parts = {part for node in nodes for part in ast.walk(node)}
-        renamed = {use: new for use, new in renamed_uses(analysis, local).items() if use not in parts}
-        renamed |= {use: new for use, new in renamed_uses(analysis, inside).items() if use in parts}
+        renamed = {use: new for use, new in renamed_uses(analysis, inside).items() if use in parts}
         self.program = with_absolute_imports(analysis.source, [*nodes, *renamed], trees, package)
         rename(self.program, renamed)
         for definition in definitions:

@@ -107,7 +107,7 @@ def test_definitions_move_and_everything_follows(project: Path, extract: Command
     assert "from pkg.state import State" in user
     source = (project / "pkg" / "source.py").read_text()
     assert "class State" not in source
-    assert "return describe(state) + str(OTHER)" in source
+    assert "return _describe(state) + str(OTHER)" in source
     assert "# What one env has seen." in (project / "pkg" / "state.py").read_text()
     for module in ("state", "describe", "source"):
         execute(project, "-c", f"import pkg.{module}")
