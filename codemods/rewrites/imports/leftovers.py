@@ -238,10 +238,11 @@ def drop_imports(source: Source, gone: Set[ast.alias]) -> str:
     blocks = [s for s in source.tree.body if isinstance(s, ast.If) and not s.orelse and whole >= {*s.body}]
     # A block for type checkers that holds nothing goes with its imports.
     inside = {inner for block in blocks for inner in block.body}
-    left = numbers.keys() - inside - whole.intersection(source.tree.body)
-    program = Program(source, left)
-    for statement in (*blocks, *(s for s in source.tree.body if s in whole)):
-        program.delete(statement)
+    cut = [*blocks, *whole.intersection(source.tree.body)]
+    left = numbers.keys() - inside - {*cut}
+    program = Program(source, [*left, *cut])
+    for statement in cut:
+        program.cut(statement)
     for statement in left:
         if statement in whole:
             program.take_out(statement)

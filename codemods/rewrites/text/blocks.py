@@ -30,7 +30,7 @@ class Todo:
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
     ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``places`` are new lines
-    that go before a line (from 0), ``deleted`` are lines that go.
+    that go before a line (from 0).
     """
 
     entered: set[cst.CSTNode] = field(default_factory=set)
@@ -43,7 +43,6 @@ class Todo:
     taken: dict[ast.stmt, cst.BaseStatement] = field(default_factory=dict)
     filled: set[ast.stmt] = field(default_factory=set)
     places: list[tuple[int, str]] = field(default_factory=list)
-    deleted: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Plain:

@@ -126,11 +126,6 @@ class Program:
         """Take a whole top-level statement out of the file, with its comments; ``taken`` has it."""
         self.todo.cut.add(statement)
 
-    def delete(self, statement: ast.stmt) -> None:
-        """Take a top-level statement that shares no line out of the file, with its comments."""
-        first = first_line(statement) - 1 - comments_above(self.source, statement)
-        self.todo.deleted.append((first, statement.end_lineno or 0))
-
     def before(self, statement: ast.stmt, make: Made) -> None:
         """Put statements before another, between it and what stands above."""
         self.todo.before[statement].append(make)
@@ -189,7 +184,6 @@ class Program:
     def text(self) -> str:
         """The new text."""
         splices = [(line, line, text) for line, text in self.todo.places]
-        splices += [(first, self._end_with_blank_lines(first, end), "") for first, end in self.todo.deleted]
         starts, lines = self.source.starts, self.source.lines
         for chunk, code in self._codes:
             end = chunk.end
@@ -205,7 +199,7 @@ class Program:
             parts += [self.source.text[starts[at] : starts[first]], text]
             at = end
         whole_text = "".join([*parts, self.source.text[starts[at] :]])
-        if (self.todo.cut or self.todo.deleted) and at == len(lines):
+        if self.todo.cut and at == len(lines):
             return whole_text.rstrip("\r\n") + self.source.newline
         return whole_text
 
