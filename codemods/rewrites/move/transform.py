@@ -79,5 +79,5 @@ def renamed_uses(analysis: Analysis, names: Mapping[str, str]) -> dict[ast.Name,
 
 def rename(program: Program, names: Mapping[ast.Name, str]) -> None:
     """Write other names."""
-    for node, new in {program.name(name): new for name, new in names.items()}.items():
-        program.change(node, lambda old, new=new: old.with_changes(value=new))  # type: ignore[misc]
+    for name, new in names.items():
+        program.change(program.names[name], lambda old, new=new: old.with_changes(value=new))  # type: ignore[misc]

@@ -29,7 +29,7 @@ def keep_in_objects(analysis: Analysis, cells: Sequence[Cell], maker: Maker) -> 
         making, variable = _making(cell.claim, maker), cell.claim.variable
         program.before(cell.at, lambda made=making: made)  # type: ignore[misc]
         for name in cell.names:
-            program.change(program.name(name), lambda node, variable=variable: _attribute(node, variable))  # type: ignore[misc]
+            program.change(program.names[name], lambda node, variable=variable: _attribute(node, variable))  # type: ignore[misc]
         for annotated in cell.annotated:
             program.change(program.nodes[annotated], _plain)
         for statement in cell.declarations:

@@ -98,14 +98,6 @@ class Program:
             self.names.update(names)
             self.calls.update(calls)
 
-    def name(self, node: ast.Name) -> cst.Name:
-        """A name's node; that of the name at its place, for one that only stands for it."""
-        if node in self.names:
-            return self.names[node]
-        place = (node.lineno, node.col_offset, node.id)
-        found = self.names.items()
-        return next(other for name, other in found if (name.lineno, name.col_offset, name.id) == place)
-
     # What is to be done
 
     @property

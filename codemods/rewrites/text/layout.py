@@ -62,11 +62,7 @@ def reindented(rows: Sequence[str], statement: ast.stmt, old: str, new: str) -> 
     while waiting:
         node = waiting.pop()
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
-            lines = range(node.lineno + 1, (node.end_lineno or 0) + 1)
-            written = "".join(rows[line - statement.lineno] for line in (node.lineno, *lines) if lines)
-            # Else only the strings are on several lines that make the text.
-            if any(mark in written for mark in ('"""', "'''", "\\\n", "\\\r")):
-                kept.update(lines)
+            kept.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
         else:
             waiting += children(node)
     return [

@@ -82,7 +82,7 @@ def test_texts_of_several_lines_in_a_loop_stay_as_they_are(
     assert "    # about\n    Run(" in made
     assert ").run()\n    # after\n    return rows\n" in made
     loop = (
-        "            rows.append(('x'\n                'y'))\n"
+        "            rows.append(('x'\n            'y'))\n"
         "            rows.append(('''a\n    b\n    ''', 'c\\\n    d'))\n            # last\n"
     )
     assert (tmp_path / "run.py").read_text().endswith(loop)
