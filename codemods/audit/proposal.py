@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -74,6 +73,6 @@ def tried(plan: str, root: Path) -> tuple[str, Refusal] | str | None:
         try:
             refused = run_plan(path, root).refused
         except Unusable as error:
-            return re.sub(rf"^{re.escape(str(path))}:(\d+: )?", "", str(error)).strip()
+            return str(error).removeprefix(f"{path}: ")
     found = ((row.name, row.refusal) for row in refused if row.refusal is not None)
     return next(found, None)
