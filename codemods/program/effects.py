@@ -113,12 +113,8 @@ class Effects:
         found += [self._values.decorates(each) for each in node.decorator_list]
         if not all(_is_plain_base(self._values, base, 0) for base in _bases(node)):
             return Effect.RUNS
-        if _has_metaclass(self._values, node):
+        if _has_metaclass(self._values, node) or any(k.arg != "metaclass" for k in node.keywords):
             return Effect.RUNS
-        for keyword in node.keywords:
-            if keyword.arg != "metaclass":
-                known = keyword.arg is not None and self._values.of(keyword.value)[1] <= Kind.MADE
-                found.append(Effect.RAISES if known else Effect.RUNS)
         if _bases(node):
             found.append(Effect.RAISES)
         return max(found, default=Effect.NONE)

@@ -106,7 +106,6 @@ _OF_TORCH = words("""
     nn.utils optim optim.optimizer overrides random serialization sparse special storage types utils
     utils.data
 """)
-_LONGEST_CHAIN = 20
 
 
 @dataclass
@@ -133,10 +132,6 @@ class Loading:
     def __init__(self, find: Find) -> None:
         self._project = Project(find, Module("", "", ast.Module([], [])))
         self._texts: dict[str, Text | None] = {}
-
-    def module(self, name: str) -> Module | None:
-        """A module of the project."""
-        return self._project.module(name)
 
     def rehearsed(self, module: str, path: Path, tree: ast.Module) -> Run:
         """Load a module in thought, with a tree in its file, where nothing is loaded before."""
@@ -191,7 +186,7 @@ class Loading:
     def _text(self, name: str) -> Text | None:
         """A module of the project; None for any other."""
         if name not in self._texts:
-            module = self.module(name)
+            module = self._project.module(name)
             self._texts[name] = None if module is None else Text(module, self._project)
         return self._texts[name]
 

@@ -35,11 +35,6 @@ class Scope:
     free: frozenset[str] = frozenset()
     children: list[Scope] = field(default_factory=list)
 
-    @property
-    def deferred(self) -> bool:
-        """Tell whether its body runs later than the place where it is written."""
-        return self.kind in ("function", "lambda", "generator")
-
     def ancestors(self) -> Iterator[Scope]:
         """This scope and those around it, innermost first."""
         scope: Scope | None = self
@@ -54,8 +49,9 @@ class Scope:
             yield from child.below()
 
     def frame(self) -> Scope:
-        """The scope whose flow of control this one's code is part of (itself, where it is deferred)."""
-        return next(scope for scope in self.ancestors() if scope.deferred or scope.kind == "module")
+        """The scope whose flow of control this one's code is part of: itself, where its body runs later."""
+        frames = ("function", "generator", "lambda", "module")
+        return next(scope for scope in self.ancestors() if scope.kind in frames)
 
     @property
     def space(self) -> Scope:
