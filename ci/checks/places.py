@@ -9,7 +9,8 @@ from ci.verdicts import Place
 from golden.check.localize import Localized
 from golden.record.files import RUNS_FOLDER
 
-_LINE = re.compile(r"^(?P<file>.+?):(?P<line>\d+)(?: |$)")
+# As `golden ab --localize` names the line of an operation, in base, then in head if it is another one.
+_LINE = re.compile(r"(?: at |head: )(?P<file>.+?):(?P<line>\d+)")
 
 
 def folder_of(name: str) -> str:
@@ -30,9 +31,8 @@ def command_place(root: Path, name: str, message: str) -> Place:
 
 def program_place(root: Path, found: Localized, message: str) -> Place | None:
     """The line of the program whose operation is the first that differs, if it is a line of the tree."""
-    for _, located in found.operations:
-        for operation in (located.right, located.left):
-            match = _LINE.match(operation.place) if operation is not None else None
-            if match and (root / match["file"]).is_file():
+    for _, told in found.operations:
+        for match in reversed([*_LINE.finditer(told)]):
+            if (root / match["file"]).is_file():
                 return Place(message, Path(match["file"]).as_posix(), int(match["line"]))
     return None

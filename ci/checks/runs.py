@@ -89,7 +89,7 @@ def _verdict(name: str, found: Comparison) -> Verdict:
             return Passed(detail)
         case Different(first=first, rest=rest):
             # What differs most plainly here is how many there are of a kind.
-            told = next((change for change in (first, *rest) if change.kind_title == KIND), first)
+            told = next((change for change in (first, *rest) if change.kind == KIND), first)
             return Failed(_difference(told))
         case NotComparable():
             return CouldNotRun(detail)

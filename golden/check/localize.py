@@ -10,8 +10,7 @@ from golden.check.ab import AbResult, Side
 from golden.compare import Comparison, Different, compare
 from golden.compare.learn import with_unstable
 from golden.compare.lines import locate_line, noise, read_lines
-from golden.compare.living import LivingState
-from golden.compare.operations import Located, locate, read_operations
+from golden.compare.operations import locate, read_operations
 from golden.record import Closely
 from golden.trace.trace import Trace
 
@@ -30,7 +29,7 @@ class Localized:
     left: Trace
     right: Trace
     comparison: Comparison
-    operations: tuple[tuple[str, Located], ...]
+    operations: tuple[tuple[str, str], ...]
     lines: tuple[tuple[str, str], ...]
 
 
@@ -67,14 +66,14 @@ def localize(
     again = run(base, "base-dense-again", where, closely)
     right = run(head, "head-dense", where, closely)
     operations, lines = tuple(_locate(left, right, step)), tuple(_lines(left, again, right, step))
-    if found_at is None and not lines and all(located.change == "nothing" for _, located in operations):
+    if found_at is None and not lines and not any(told for _, told in operations):
         return None
     return Localized(step, left, right, compare(left, right), operations, lines)
 
 
 def _between(found: Comparison, steps: int) -> range:
     """Return the steps from the last identical look at modules to a first divergence at one; else none."""
-    if isinstance(found, Different) and isinstance(found.first, LivingState):
+    if isinstance(found, Different) and found.first.since is not None:
         number = found.first.number
         return range(found.first.since, (steps - 1 if number is None else number) + 1)
     return range(0)
@@ -91,12 +90,12 @@ def _lines(left: Trace, again: Trace, right: Trace, step: int) -> Iterator[tuple
 def step_of(found: Comparison) -> int | None:
     """Return the overall number of the step at which two runs part first, or before which an event does."""
     if isinstance(found, Different):
-        numbers = (divergence.step_of_run for divergence in (found.first, *found.rest))
+        numbers = (divergence.number for divergence in (found.first, *found.rest))
         return next((number for number in numbers if number is not None), None)
     return None
 
 
-def _locate(left: Trace, right: Trace, step: int) -> Iterator[tuple[str, Located]]:
+def _locate(left: Trace, right: Trace, step: int) -> Iterator[tuple[str, str]]:
     for a, b in zip(left.processes, right.processes, strict=False):
         files = a.close_look("operations", step), b.close_look("operations", step)
         if files[0] is not None and files[1] is not None:

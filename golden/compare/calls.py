@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Literal
 
-from golden.compare.divergence import Told, number_of
+from golden.compare.divergence import Divergence, number_of
 from golden.compare.sides import Found, Sides
 from golden.trace.trace import Call
 
@@ -17,7 +17,7 @@ Change = Literal["sequence", "gives", "gets"]
 
 def call_change(
     process: str, change: Change, number: int | None, index: int, left: str, right: str, point: int
-) -> Told:
+) -> Divergence:
     """Tell of call ``index`` before the step ``number``, None for after the last one.
 
     ``point`` counts the backward passes of that step before it.
@@ -32,7 +32,7 @@ def call_change(
     }[change]
     when = f"before step {number} overall" if number is not None else "after the last step"
     line = f"{process.replace('-', ' ')}, call {index} of other ranks {when}: {left}{what}"
-    return Told("calls of other ranks", order, [line], process, number)
+    return Divergence("calls of other ranks", order, [line], process, number)
 
 
 def compare_calls(sides: Sides) -> Found:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from esper_harness.report.plain import listed, many
 from golden.compare.calls import RECEIVED, compare_calls
-from golden.compare.divergence import Divergence, Told
-from golden.compare.events import EventChange, compare_events
+from golden.compare.divergence import Divergence
+from golden.compare.events import compare_events
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
 from golden.compare.living import compare_living
@@ -17,19 +16,15 @@ from golden.compare.outcome import (
     Compared,
     Comparison,
     Different,
-    EnvVerdict,
     Identical,
     NotComparable,
     Tolerated,
 )
 from golden.compare.outputs import compare_outputs
 from golden.compare.reads import compare_reads, compare_values
-from golden.compare.renames import renamed
 from golden.compare.sides import Found, Sides, sides
-from golden.compare.steps import compare_steps, first_steps
+from golden.compare.steps import compare_steps
 from golden.compare.tolerance import Account, agreed, forgive
-from golden.trace.events import Event, Moment
-from golden.trace.streams import streams
 from golden.trace.trace import Process, Trace, gap, titles
 from golden.trace.unstable import leave_out
 
@@ -60,14 +55,9 @@ def judge(
     left: Trace,
     right: Trace,
     counts: Sequence[Divergence] = (),
-    align: Callable[[Sequence[Event], Sequence[Event]], list[EventChange]] = compare_events,
     kinds: Sequence[Kind] = KINDS,
 ) -> Comparison:
-    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already.
-
-    ``align`` finds the changes of events, ``kinds`` are those of processes.
-    """
-    right, names = renamed(left, right)
+    """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     if (otherwise := made_otherwise(left, right)) is not None:
         return otherwise
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
@@ -75,36 +65,29 @@ def judge(
     account = Account()
     right = forgive(left, right, account)
     compared = Compared(
-        uncompared=names,
         events=min(len(left.events), len(right.events)),
         unstable=titles(unstable),
         unwatched=tuple(dict.fromkeys([*left.about.unwatched, *right.about.unwatched])),
         masked=tuple(dict.fromkeys([*left.about.masked, *right.about.masked])),
     )
     divergences: list[Divergence] = [*counts]
-    moment_of: Callable[[Moment], Moment] | None = None
     if len(left.processes) != len(right.processes):
         counts_of_processes = f"{len(left.processes)} in base, {len(right.processes)} in head"
-        divergences.append(Told("steps", (-1, 0, 0), [f"processes that took steps: {counts_of_processes}"]))
+        divergences.append(
+            Divergence("steps", (-1, 0, 0), [f"processes that took steps: {counts_of_processes}"])
+        )
     for a, b in _paired(left.processes, right.processes):
         both = sides(a, b, agreed(left, right), account)
         found = compare_process(both, kinds)
         compared += found.compared
         divergences += found.divergences
-        # Events are dated by the steps of the first process, of both sides by those of the left one.
-        moment_of = moment_of or both.on_the_left
     written, amount = compare_outputs(left, right)
     compared += amount
-    divergences += written
-    events = right.events
-    if moment_of is not None:
-        events = tuple(replace(e, moment=None if e.moment is None else moment_of(e.moment)) for e in events)
-    changes = align(left.events, events)
-    envs = env_verdicts(left, right, divergences, changes)
+    divergences += [*written, *compare_events(left.events, right.events)]
     tolerated = account.closed(agreed(left, right))
-    if not divergences and not changes:
-        return Identical(compared, envs, tolerated)
-    verdict = different(compared, divergences, changes, envs, tolerated)
+    if not divergences:
+        return Identical(compared, tolerated)
+    verdict = different(compared, divergences, tolerated)
     unequal = gap(left.about.fingerprint, right.about.fingerprint)
     if not unequal:
         return verdict
@@ -117,7 +100,7 @@ def judge(
 
 def compare_process(both: Sides, kinds: Sequence[Kind]) -> Found:
     """Compare some kinds of what is observed in one process."""
-    left, right = both.whole
+    left, right = both.left, both.right
     unread = list(dict.fromkeys([*left.unread, *right.unread]))
     compared = Compared(
         uncompared=(f"what can't be read ({listed(unread, 3)})",) if unread else (),
@@ -140,42 +123,19 @@ def _paired(left: Sequence[Process], right: Sequence[Process]) -> list[tuple[Pro
 
 
 def different(
-    compared: Compared,
-    divergences: Sequence[Divergence],
-    changes: Sequence[EventChange],
-    envs: tuple[EnvVerdict, ...],
-    tolerated: tuple[Tolerated, ...] = (),
+    compared: Compared, divergences: Sequence[Divergence], tolerated: tuple[Tolerated, ...] = ()
 ) -> Different:
     """Put what was found in the order of the run; events of unknown place come after steps."""
-    received = dict(d.origin() for d in divergences if d.order()[2] == RECEIVED)
+    received = {d.process: d.at[:2] for d in divergences if d.at[2] == RECEIVED}
 
     def place(found: Divergence) -> tuple[float, bool, float, float]:
-        number, point, rank = found.order()
+        number, point, rank = found.at
         # What a process received and did not make itself comes behind what others made at that step.
-        process, moment = found.origin()
-        follows = process in received and moment >= received[process]
+        follows = found.process in received and (number, point) >= received[found.process]
         return (number, follows, point, rank)
 
-    ordered = sorted([*divergences, *changes], key=place)
-    return Different(compared, ordered[0], tuple(ordered[1:]), envs, tolerated)
-
-
-def env_verdicts(
-    left: Trace, right: Trace, divergences: Sequence[Divergence], changes: Sequence[EventChange]
-) -> tuple[EnvVerdict, ...]:
-    """Return the fate of every environment that has steps or events."""
-    firsts = first_steps(divergences)
-    sides = (left, right)
-    stepped = (
-        stream.env for side in sides for process in side.processes for stream in streams(process).values()
-    )
-    envs = {*stepped, *(event.env for side in sides for event in side.events)}
-    verdicts = []
-    for env in sorted(env for env in envs if env is not None):
-        steps = [first for stream, first in firsts.items() if stream.env == env]
-        changed = [place for c in changes if c.env == env for place in (c.left, c.right) if place is not None]
-        verdicts.append(EnvVerdict(env, min(steps, default=None), min(changed, default=None)))
-    return tuple(verdicts)
+    first, *rest = sorted(divergences, key=place)
+    return Different(compared, first, tuple(rest), tolerated)
 
 
 def made_otherwise(left: Trace, right: Trace) -> NotComparable | None:

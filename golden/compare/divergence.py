@@ -1,14 +1,12 @@
-"""One thing in which two runs differ: a class for each kind, beside the code that finds it."""
+"""What differs between two runs, and its words."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
-from esper_harness.report.plain import many
-from golden.trace.numbers import apart_text, far_apart
+from golden.trace.numbers import apart_text
 
 END = float("inf")
 T = TypeVar("T")
@@ -32,36 +30,21 @@ SHOWN = 10
 _LONG_VALUE = 120
 
 
-class Divergence(ABC):
-    """A difference; ``title`` is that of its kind."""
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One thing in which two runs differ: ``lines`` are one that stands alone, then details.
 
-    __slots__ = ()
-    title: ClassVar[str]
+    ``at`` is its order: by step of the whole run, by point within the step, then by what can cause what.
+    ``number`` is that of the step at which it is found, or before which it was made. For modules, ``since``
+    is the step of the last look that is identical.
+    """
 
-    @abstractmethod
-    def order(self) -> tuple[float, float, float]:
-        """Order by step of the whole run, by point within the step, then by what can cause what."""
-
-    @abstractmethod
-    def say(self) -> list[str]:
-        """Return a line that stands alone, then details."""
-
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        """Return the process that differs, and when: at which step, after how many of its backward passes."""
-        number, point, _ = self.order()
-        of = getattr(self, "stream", self)
-        return getattr(of, "process", ""), (number, point)
-
-    @property
-    def step_of_run(self) -> int | None:
-        """The overall number of the step at which it is found, or before which it was made."""
-        number: int | None = getattr(self, "number", None)
-        return number
-
-    @property
-    def kind_title(self) -> str:
-        """The name for things of its kind."""
-        return self.title
+    kind: str
+    at: tuple[float, float, float]
+    lines: Sequence[str]
+    process: str = ""
+    number: int | None = None
+    since: int | None = None
 
 
 def unequal(a: Mapping[str, object], b: Mapping[str, object]) -> list[str]:
@@ -75,39 +58,15 @@ def number_of(step: int | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Distance:
-    """The distance of two tensors of one dtype and shape, ``finite`` if all that differs are finite floats.
-
-    ``ulps`` is that of these; None where there are none.
-    """
-
-    differing: int
-    elements: int
-    ulps: int | None
-    absolute: float | None
-    finite: bool
-    nan_left: int
-    nan_right: int
-    index: tuple[int, ...]
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class TensorChange:
-    """One tensor that differs; ``note`` says how, empty where only digests were kept."""
-
-    name: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class KindChange:
-    """The tensors of one kind that differ at a step, or scalars, settings or random states."""
+    """The tensors of one kind that differ, or scalars, settings or random states: how, by name.
+
+    Where only digests were kept, how is empty; where one stands for all of ``total``, none is named.
+    """
 
     kind: str
     total: int
-    tensors: tuple[TensorChange, ...]
+    notes: Mapping[str, str]
 
 
 def changed(
@@ -123,8 +82,8 @@ def changed(
         note = differ(name, a[name], b[name]) if both else f"absent in {'head' if name in a else 'base'}"
         if note is not None:
             notes[name] = note
-    named = tuple(TensorChange(name, note) for name, note in notes.items() if name)
-    return KindChange(kind, len(a.keys() | b.keys()) if named else 0, named) if notes else None
+    named = {name: note for name, note in notes.items() if name}
+    return KindChange(kind, len(a.keys() | b.keys()), named) if notes else None
 
 
 def other_text(name: str, a: str, b: str) -> str | None:
@@ -143,73 +102,28 @@ class FieldChange:
     ulps: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Told(Divergence):
-    """A difference of a ``kind`` that its ``lines`` tell in full; ``at`` is its order."""
-
-    kind: str
-    at: tuple[float, float, float]
-    lines: Sequence[str]
-    process: str = ""
-    number: int | None = None
-
-    def order(self) -> tuple[float, float, float]:
-        return self.at
-
-    def say(self) -> list[str]:
-        return [*self.lines]
-
-    @property
-    def kind_title(self) -> str:
-        return self.kind
-
-
 def kind_text(change: KindChange) -> str:
-    name = KIND_TITLES[change.kind]
-    if not change.tensors:
-        return name
-    first = change.tensors[0]
-    more = f" and {len(change.tensors) - 1} more" if len(change.tensors) > 1 else ""
-    return f"{name} {first.name}{more}{_apart(first)}"
+    """Return a change in a few words: its first tensor."""
+    title = KIND_TITLES[change.kind]
+    for name, note in change.notes.items():
+        more = f" and {len(change.notes) - 1} more" if len(change.notes) > 1 else ""
+        return f"{title} {name}{more}{_behind(note)}"
+    return title
 
 
-def tensor_lines(kinds: tuple[KindChange, ...]) -> list[str]:
+def tensor_lines(kinds: Sequence[KindChange]) -> list[str]:
+    """Return changes with each of their tensors, up to a number of them."""
     lines = []
     for change in kinds:
-        if not change.tensors:
-            lines.append(f"{KIND_TITLES[change.kind]}: differs")
-            continue
-        lines.append(f"{KIND_TITLES[change.kind]}: {len(change.tensors)} of {change.total} differ")
-        lines += [f"  {tensor.name}{_apart(tensor)}" for tensor in change.tensors[:SHOWN]]
-        if len(change.tensors) > SHOWN:
-            lines.append(f"  and {len(change.tensors) - SHOWN} more")
+        title, notes = KIND_TITLES[change.kind], [*change.notes.items()]
+        lines.append(f"{title}: {len(notes)} of {change.total} differ" if notes else f"{title}: differs")
+        lines += [f"  {name}{_behind(note)}" for name, note in notes[:SHOWN]]
+        lines += [f"  and {len(notes) - SHOWN} more"] if len(notes) > SHOWN else []
     return lines
 
 
-def _apart(change: TensorChange) -> str:
-    return f": {change.note}" if change.note else ""
-
-
-def distance_text(apart: Distance) -> str:
-    """Return a distance in words."""
-    parts = [f"{apart.differing} of {apart.elements} elements"]
-    share = _share(apart.left, apart.right)
-    if apart.ulps is not None and not share:
-        parts.append(f"up to {many(apart.ulps, 'ulp')}")
-    if apart.absolute is not None:
-        parts.append(f"{apart.absolute:.3g} absolute")
-    if apart.nan_left or apart.nan_right:
-        parts.append(f"NaN: {apart.nan_left} in base, {apart.nan_right} in head")
-    parts.append(f"first at {list(apart.index)}: {apart.left} -> {apart.right}{share}")
-    return ", ".join(parts)
-
-
-def _share(left: str, right: str) -> str:
-    try:
-        found = far_apart(float(left), float(right))
-    except ValueError:
-        return ""
-    return f" ({found})" if found else ""
+def _behind(note: str) -> str:
+    return f": {note}" if note else ""
 
 
 def field_text(field: FieldChange) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from esper_harness.report.plain import listed
-from golden.compare.divergence import END, Told, number_of, unequal
+from golden.compare.divergence import END, Divergence, number_of, unequal
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.kinds import RANDOM_STATE
@@ -19,7 +19,7 @@ _DIGEST = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")
 
 def compare_fields(sides: Sides, only: str = "") -> Found:
     """Find the first difference of every title, or of ``only`` one, and name what one side alone held."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[Divergence]] = {}
     process = sides.left.name
     before: dict[str, str] = {}
     counts: Counter[bool] = Counter()
@@ -39,7 +39,7 @@ def compare_fields(sides: Sides, only: str = "") -> Found:
                     head = f"{title}{of_process(process)} {where}: {', '.join(fields)}".removesuffix(": ")
                     told = [[head, f"last identical: {before.get(title, 'the start')}"]]
                 place = (number_of(number), END, 5 if where else 10)
-                found[title] = [Told(title, place, lines, process, number) for lines in told]
+                found[title] = [Divergence(title, place, lines, process, number) for lines in told]
             before[title] = f"step {number} overall"
     both = here.keys() & there.keys()
     # What both hold "at the end" is compared there.

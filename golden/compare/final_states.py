@@ -5,18 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from golden.compare.divergence import (
-    END,
-    KindChange,
-    TensorChange,
-    Told,
-    changed,
-    distance_text,
-    kind_text,
-    tensor_lines,
-)
+from golden.compare.divergence import END, Divergence, KindChange, changed, kind_text, tensor_lines
 from golden.compare.outcome import Compared
-from golden.compare.renames import with_names
 from golden.compare.sides import Found, Sides
 from golden.compare.values import distance, load_tensors, same_files
 from golden.trace.streams import Stream, final_streams
@@ -29,29 +19,28 @@ if TYPE_CHECKING:
 KIND = "final state"
 
 
-def final_state(stream: Stream, *kinds: KindChange) -> Told:
+def final_state(stream: Stream, *kinds: KindChange) -> Divergence:
     """Tell that the state which an optimizer and its models ended with differs."""
     head = f"{KIND} of {stream.title}: {kind_text(kinds[0])}"
-    return Told(KIND, (END, END, 8), [head, *tensor_lines(kinds)], stream.process)
+    return Divergence(KIND, (END, END, 8), [head, *tensor_lines(kinds)], stream.process)
 
 
 def compare_final_states(sides: Sides) -> Found:
     """Return the final states that differ, beyond their tolerance."""
-    left, right = sides.whole
+    left, right = sides.left, sides.right
     files_left, files_right = final_streams(left), final_streams(right)
     compared = Compared(left_out=max(len(left.left_out), len(right.left_out)))
-    found: list[Told] = []
+    found: list[Divergence] = []
     for key in dict.fromkeys([*files_left, *files_right]):
         stream = key[0]
         if key not in files_left or key not in files_right:
             side = "base" if key not in files_left else "head"
-            note = TensorChange("(all)", f"no final state in {side}")
-            found.append(final_state(stream, KindChange("state", 0, (note,))))
+            found.append(final_state(stream, KindChange("state", 1, {"(all)": f"no final state in {side}"})))
             continue
         x_file, y_file = left.finals[files_left[key]], right.finals[files_right[key]]
         if isinstance(x_file, str) or isinstance(y_file, str):
             if x_file != y_file:
-                found.append(final_state(stream, KindChange("whole", 0, ())))
+                found.append(final_state(stream, KindChange("whole", 0, {})))
             continue
         same = same_files(x_file, y_file)
         if same is not None:
@@ -61,7 +50,6 @@ def compare_final_states(sides: Sides) -> Found:
         kinds = []
         for kind in dict.fromkeys([*a, *b]):
             x, y = a.get(kind, {}), b.get(kind, {})
-            y = {with_names(name, right.classes): tensor for name, tensor in y.items()}
             compared += Compared(tensors=len(x), bytes=sum(t.nbytes for t in x.values()))
             change = changed(kind, x, y, functools.partial(_differ, kind, sides))
             kinds += [change] if change is not None else []
@@ -76,5 +64,4 @@ def _differ(kind: str, sides: Sides, name: str, x: torch.Tensor, y: torch.Tensor
     apart = distance(x, y)
     if apart is None:
         return None
-    passes = sides.account.passes(find(sides.tolerances, kind, name), apart.ulps if apart.finite else None)
-    return None if passes else distance_text(apart)
+    return None if sides.account.passes(find(sides.tolerances, kind, name), apart.ulps) else apart.text

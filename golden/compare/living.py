@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from esper_harness.report.plain import listed, many, ordinal
@@ -17,7 +17,6 @@ from golden.compare.divergence import (
     SHOWN,
     Divergence,
     KindChange,
-    TensorChange,
     changed,
     kind_text,
     other_text,
@@ -31,52 +30,30 @@ from golden.trace.streams import of_process
 from golden.trace.tensors import by_name
 from golden.trace.trace import Process
 
+KIND = "modules and own generators"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleChange:
-    """A module, or a generator of the program's own, in another state; ``title`` names it."""
-
-    title: str
-    kinds: tuple[KindChange, ...]
+# A module, or a generator of the program's own, by its title, and in what it is in another state.
+Change = tuple[str, Sequence[KindChange]]
 
 
-@dataclass(frozen=True, slots=True)
-class LivingState(Divergence):
-    """The first look at which something that lives differs: before the step ``number`` or ``after`` it.
-
-    ``number`` is None for the end of the run; ``since`` is that of the last look that is identical.
-    """
-
-    title = "modules and own generators"
-
-    process: str
-    look: str
-    number: int | None
-    after: bool
-    changes: tuple[ModuleChange, ...]
-    before: str
-    since: int
-
-    def order(self) -> tuple[float, float, float]:
-        if self.number is None:
-            # The final states of optimizers tell more.
-            return (END, END, 9)
+def living_state(process: str, look: Look, changes: Sequence[Change], before: str, since: int) -> Divergence:
+    """Tell of the first look at which something differs; ``before`` it was the last one that is identical."""
+    (title, kinds), *more = changes
+    if look.number is None:
+        # The final states of optimizers tell more.
+        where, at = "at the end", (END, END, 9.0)
+    elif look.after:
+        where, at = f"after step {look.number} overall", (look.number, END, 6.0)
+    else:
         # Seen since the step before, so before the backward passes of this one.
-        return (self.number, END, 6) if self.after else (self.number, 0, 1)
-
-    def say(self) -> list[str]:
-        first, *more = self.changes
-        if self.number is None:
-            where = "at the end"
-        else:
-            where = f"after step {self.number} overall" if self.after else f"at {_told(self.look)} overall"
-        others = f" and {many(len(more), 'other')}" if more else ""
-        lines = [f"{first.title}{of_process(self.process)} {where}{others}: {kind_text(first.kinds[0])}"]
-        lines += [line for line in tensor_lines(first.kinds) if not line.endswith("differs")]
-        lines += [f"{change.title}: {kind_text(change.kinds[0])}" for change in more[:SHOWN]]
-        return [*lines, f"last identical: {_told(self.before)}"]
+        where, at = f"at {_told(look.name)} overall", (look.number, 0.0, 1.0)
+    others = f" and {many(len(more), 'other')}" if more else ""
+    lines = [f"{title}{of_process(process)} {where}{others}: {kind_text(kinds[0])}"]
+    lines += [line for line in tensor_lines(kinds) if not line.endswith("differs")]
+    lines += [f"{title}: {kind_text(kinds[0])}" for title, kinds in more[:SHOWN]]
+    return Divergence(KIND, at, [*lines, f"last identical: {_told(before)}"], process, look.number, since)
 
 
 _OCCASION = re.compile(r"(?:file (.+)|(torch\.save)|(loader)), time (\d+), before (step \d+)", re.DOTALL)
@@ -108,7 +85,7 @@ def compare_living(sides: Sides) -> Found:
     # Those that went at another time were last seen at another time.
     went = [process.looks[-1].gone for process in (left, right)]
     kept = {label for label in went[0].keys() | went[1] if went[0].get(label) != went[1].get(label)}
-    found: list[LivingState] = []
+    found: list[Divergence] = []
     compared = 0
     alone: dict[str, None] = {}
     before, since = "the start", 0
@@ -123,9 +100,7 @@ def compare_living(sides: Sides) -> Found:
         compared += amount
         alone |= dict.fromkeys(lonely)
         if changes and not found:
-            found.append(
-                LivingState(left.name, look.name, look.number, look.after, tuple(changes), before, since)
-            )
+            found.append(living_state(left.name, look, changes, before, since))
         before, since = look.name, look.number or 0
     uncompared = [*_unlooked(left, right)]
     uncompared += [f"what lived on one side only ({listed(alone, 3)})"] if alone else []
@@ -149,21 +124,21 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
         yield f"{beyond} more modules or own generators"
 
 
-def _compare_look(left: Look, right: Look) -> tuple[list[ModuleChange], int, list[str]]:
+def _compare_look(left: Look, right: Look) -> tuple[list[Change], int, list[str]]:
     """Return the changes of one look, how much was compared, and what lived on one side only."""
-    changes, alone = [], []
+    changes, alone = list[Change](), list[str]()
     pairs, one_side = paired(left.modules, right.modules, lambda m: m.group, lambda m: m.content)
     alone += [module.label for module in one_side]
     for a, b in pairs:
         kinds = _kinds(a, b)
         if kinds:
             name = a.group if kinds[0].kind == "whole" else a.label
-            changes.append(ModuleChange(f"module {name}", kinds))
+            changes.append((f"module {name}", kinds))
     for a, b in _of_one_number(left.modules, right.modules):
         kind, lonely_names = _attributes(a, b)
         alone += lonely_names
         if kind is not None:
-            changes.append(ModuleChange(f"module {a.label}", (kind,)))
+            changes.append((f"module {a.label}", [kind]))
     compared = min(len(left.modules), len(right.modules))
     if left.generators is not None and right.generators is not None:
         # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
@@ -172,7 +147,7 @@ def _compare_look(left: Look, right: Look) -> tuple[list[ModuleChange], int, lis
         )
         alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
         compared += min(len(left.generators), len(right.generators))
-        changes += [ModuleChange(_title(a), (KindChange("rng", 1, ()),)) for a, _ in moved]
+        changes += [(_title(a), [KindChange("rng", 1, {})]) for a, _ in moved]
     return changes, compared, alone
 
 
@@ -224,18 +199,18 @@ def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
     return {name: digest for name, (_, digest) in found.items()}
 
 
-def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
+def _kinds(a: ModuleState, b: ModuleState) -> list[KindChange]:
     """List the kinds of state in which two modules differ."""
     found: list[KindChange] = []
     if "" in _tensors(a, "params"):
         # A golden keeps one digest for a module.
-        return (KindChange("whole", 0, ()),)
+        return [KindChange("whole", 0, {})]
     for kind in MODULE_KINDS:
         digests = _tensors(a, kind), _tensors(b, kind)
         change = changed(kind, *digests, lambda _, x, y: "" if x != y else None)
         found += [change] if change is not None else []
     if a.form.tensors != b.form.tensors and not found:
-        found.append(KindChange("layout", 0, ()))
+        found.append(KindChange("layout", 0, {}))
     parameters = [info.name for info in a.form.tensors["params"]]
     for flag, names, before, now in (
         ("training", a.form.modules, a.training, b.training),
@@ -244,7 +219,7 @@ def _kinds(a: ModuleState, b: ModuleState) -> tuple[KindChange, ...]:
         if before != now:
             found.append(KindChange(flag, len(before), _flags(names, before, now)))
     extra = changed("extra", a.extra, b.extra, other_text)
-    return (*found, extra) if extra is not None else tuple(found)
+    return [*found, extra] if extra is not None else found
 
 
 def _of_one_number(
@@ -263,19 +238,13 @@ def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list
         return None, []
     x, y = a.attributes, b.attributes
     alone = [f"attribute {path} of {a.label}" for path in sorted(x.keys() ^ y.keys())]
-    changes = tuple(
-        TensorChange(path, f"{x[path]} -> {y[path]}") for path in x if x[path] != y.get(path, x[path])
-    )
+    changes = {path: f"{x[path]} -> {y[path]}" for path in x if x[path] != y.get(path, x[path])}
     return (KindChange("attributes", len(x), changes) if changes else None), alone
 
 
-def _flags(names: Sequence[str], x: str, y: str) -> tuple[TensorChange, ...]:
+def _flags(names: Sequence[str], x: str, y: str) -> dict[str, str]:
     if len(x) != len(y):
-        return (TensorChange("(all)", f"{len(x)} -> {len(y)}"),)
+        return {"(all)": f"{len(x)} -> {len(y)}"}
     told = names if len(names) == len(x) else [str(index) for index in range(len(x))]
-    words = {"0": "False", "1": "True"}
-    return tuple(
-        TensorChange(name or "(the module itself)", f"{words[a]} -> {words[b]}")
-        for name, a, b in zip(told, x, y, strict=True)
-        if a != b
-    )
+    pairs = zip(told, x, y, strict=True)
+    return {name or "(the module itself)": f"{a == '1'} -> {b == '1'}" for name, a, b in pairs if a != b}

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
 
 from golden.compare.sequences import pairs
 
@@ -27,20 +27,10 @@ class Operation:
     inputs: Sequence[str]
     outputs: Sequence[str]
 
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """The operation at which two runs part.
-
-    ``output``: equal inputs, another output. ``arguments``: equal tensors, other numbers beside them.
-    ``input``: the first operation that reads something different, which no operation before it made so.
-    ``missing`` and ``extra``: an operation that only one side has. ``nothing``: all operations agree.
-    """
-
-    change: Literal["output", "arguments", "input", "missing", "extra", "nothing"]
-    left: Operation | None
-    right: Operation | None
-    compared: int
+    @property
+    def title(self) -> str:
+        """The name that people call it."""
+        return f"{self.name} in {self.where}{f' at {self.place}' if self.place else ''}"
 
 
 def read_operations(path: Path) -> list[Operation]:
@@ -48,27 +38,35 @@ def read_operations(path: Path) -> list[Operation]:
     return [Operation(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def locate(left: Sequence[Operation], right: Sequence[Operation]) -> Located:
-    """Find the first operation at which two runs part. One added or removed does not derail what follows."""
+def locate(left: Sequence[Operation], right: Sequence[Operation]) -> str:
+    """Tell of the first operation at which two runs part; empty where all agree.
+
+    One that is added or removed does not derail what follows.
+    """
     # What differs already, as operations before made it.
     known: set[tuple[str, str]] = set()
-    odd: Located | None = None
-    compared = 0
+    odd = ""
     a_forms, b_forms = list(map(_form, left)), list(map(_form, right))
     for i, j in pairs(a_forms, b_forms, _ALIGN_AT_MOST):
         a, b = left[i] if i is not None else None, right[j] if j is not None else None
-        compared += 1
         if a is None or b is None:
-            if odd is None:
-                odd = Located("missing" if b is None else "extra", a, b, compared)
-        elif a.inputs == b.inputs and a.outputs != b.outputs and (a.inputs or not _RANDOM.search(a.name)):
-            return odd or Located("arguments" if a.arguments != b.arguments else "output", a, b, compared)
-        elif odd is None and any(
-            x != y and (x, y) not in known for x, y in zip(a.inputs, b.inputs, strict=False)
-        ):
-            return Located("input", a, b, compared)
-        known.update(zip(a.outputs, b.outputs, strict=False) if a and b else ())
-    return odd or Located("nothing", None, None, compared)
+            one = a or b
+            odd = odd or (f"{one.title} is {'missing' if b is None else 'extra'} in head" if one else "")
+            continue
+        at = f"{a.title} (head: {b.place})" if b.place != a.place else a.title
+        if a.inputs == b.inputs and a.outputs != b.outputs and (a.inputs or not _RANDOM.search(a.name)):
+            arguments = zip_longest(a.arguments, b.arguments, fillvalue="none")
+            others = ", ".join(f"{x} -> {y}" for x, y in arguments if x != y)
+            told = (
+                f"equal tensors and other arguments: {others}"
+                if others
+                else "equal inputs and another output"
+            )
+            return odd or f"{at} has {told}"
+        if not odd and any(x != y and (x, y) not in known for x, y in zip(a.inputs, b.inputs, strict=False)):
+            return f"{at} reads a tensor that differs, and no operation before made it differ"
+        known.update(zip(a.outputs, b.outputs, strict=False))
+    return odd
 
 
 def _form(operation: Operation) -> str:

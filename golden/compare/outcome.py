@@ -46,20 +46,6 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvVerdict:
-    """One environment's fate: its first differing step and event, None where all are equal."""
-
-    env: int
-    first_step: int | None
-    first_event: int | None
-
-    @property
-    def identical(self) -> bool:
-        """True if nothing of it differs."""
-        return self.first_step is None and self.first_event is None
-
-
-@dataclass(frozen=True, slots=True)
 class Tolerated:
     """The values that a tolerance let pass: how many, and the largest distance in ulps."""
 
@@ -73,7 +59,6 @@ class Identical:
     """Everything compared is equal, but for what is ``tolerated``, and something was compared."""
 
     compared: Compared
-    envs: tuple[EnvVerdict, ...] = ()
     tolerated: tuple[Tolerated, ...] = ()
     code: ExitCode = field(default=ExitCode.IDENTICAL, init=False)
 
@@ -85,7 +70,6 @@ class Different:
     compared: Compared
     first: Divergence
     rest: tuple[Divergence, ...]
-    envs: tuple[EnvVerdict, ...] = ()
     tolerated: tuple[Tolerated, ...] = ()
     code: ExitCode = field(default=ExitCode.DIFFERENT, init=False)
 

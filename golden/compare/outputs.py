@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from golden.compare.divergence import (
     END,
     SHOWN,
+    Divergence,
     FieldChange,
-    Told,
     excerpt,
     field_text,
     near_difference,
 )
-from golden.compare.events import Change, compare_events, compare_fields
+from golden.compare.events import aligned, compare_fields
 from golden.compare.outcome import Compared
 from golden.trace.events import Event
 from golden.trace.outputs import STREAMS, Output, leaves
@@ -23,24 +24,17 @@ from golden.trace.trace import Trace
 KIND = "output"
 
 
-def _told(title: str, change: Change, place: str, fields: Sequence[FieldChange], total: int) -> Told:
-    """Tell of a stream or file by its first differing line, row or fields, of ``total`` that do.
+def _told(title: str, place: str, what: str, fields: Sequence[str] = (), total: int = 1) -> Divergence:
+    """Tell of a stream or file by its first line, row or fields that differ, of ``total`` that do.
 
     ``place`` says where in it, empty for the whole of it.
     """
+    head, *more = fields or ("",)
     where = f"{title}, {place}" if place else title
-    head, more = f"{where} is another one", list[str]()
-    if change in ("missing", "extra"):
-        text = (fields[0].left or fields[0].right or "") if fields else ""
-        head = f"{where} is {change} in head" + (f": {excerpt(text, 0)}" if text else "")
-    elif change == "moved":
-        head = f"{where} has moved"
-    elif fields:
-        head, *more = (_output_field(field) for field in fields[:SHOWN])
-        head = f"{where}: {head}"
+    lines = [f"{where}{what}" + (f": {head}" if head else ""), *more]
     if place and total > 1:
-        more.append(f"{total:,} lines or rows of it differ")
-    return Told(KIND, (END, END, 10), [head, *more])
+        lines.append(f"{total:,} lines or rows of it differ")
+    return Divergence(KIND, (END, END, 10), lines)
 
 
 def _output_field(field: FieldChange) -> str:
@@ -50,17 +44,17 @@ def _output_field(field: FieldChange) -> str:
     return field_text(field)
 
 
-def compare_outputs(left: Trace, right: Trace) -> tuple[list[Told], Compared]:
+def compare_outputs(left: Trace, right: Trace) -> tuple[list[Divergence], Compared]:
     """Return the streams and files that differ, each once, and how much was compared."""
     a, b = ({output.name: output for output in side} for side in (left.outputs, right.outputs))
-    changes: list[Told] = []
+    changes: list[Divergence] = []
     compared = Compared(uncompared=tuple(sorted({*left.about.without, *right.about.without})))
     for name in dict.fromkeys([*a, *b]):
         x, y = a.get(name), b.get(name)
         if x is None or y is None:
             one = x or y
             assert one is not None
-            changes.append(_told(one.title, "extra" if x is None else "missing", "", (), 1))
+            changes.append(_told(one.title, "", f" is {'extra' if x is None else 'missing'} in head"))
             continue
         if x.unread or y.unread:
             compared += Compared(uncompared=(f"{x.title} ({x.unread or y.unread})",))
@@ -79,20 +73,27 @@ def amount(output: Output) -> int:
     return sum(1 for row in output.rows for _ in leaves(row))
 
 
-def _compare(x: Output, y: Output) -> list[Told]:
+def _compare(x: Output, y: Output) -> list[Divergence]:
     if x.rows == y.rows and repr(x.rows) == repr(y.rows):
         return []
     if x.is_tree and y.is_tree:
-        fields = tuple(compare_fields(x.rows[0], y.rows[0]))
-        return [_told(x.title, "changed", "", fields, len(fields))] if fields else []
-    changes = compare_events(events_of(x), events_of(y))
-    if not changes:
+        fields = _fields(x.rows[0], y.rows[0])
+        return [_told(x.title, "", "", fields)] if fields else []
+    left, right = events_of(x), events_of(y)
+    pairs = aligned(left, right)
+    found = [(i, j) for i, j in pairs if i is None or j is None or left[i].line != right[j].line]
+    if not found:
         return []
-    first = changes[0]
-    side, index = (x, first.left) if first.left is not None else (y, first.right)
-    assert index is not None
-    fields = first.fields or _whole(first.change, side.rows[index])
-    return [_told(x.title, first.change, place(side, index), fields, len(changes))]
+    i, j = found[0]
+    if i is not None and j is not None:
+        return [_told(x.title, _place(x, i), "", _fields(x.rows[i], y.rows[j]), len(found))]
+    where, row = (_place(x, i), x.rows[i]) if i is not None else (_place(y, j or 0), y.rows[j or 0])
+    texts = [excerpt(repr(value), 0) for _, value in leaves(row)][:1]
+    return [_told(x.title, where, f" is {'extra' if i is None else 'missing'} in head", texts, len(found))]
+
+
+def _fields(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    return [_output_field(field) for field in compare_fields(left, right)][:SHOWN]
 
 
 def _only_moved(x: Output, y: Output) -> bool:
@@ -102,23 +103,12 @@ def _only_moved(x: Output, y: Output) -> bool:
     return Counter(str(row["line"]) for row in x.rows) == Counter(str(row["line"]) for row in y.rows)
 
 
-def _whole(change: str, row: object) -> tuple[FieldChange, ...]:
-    """Return a row that one side lacks, as its fields."""
-    if change not in ("missing", "extra"):
-        return ()
-    texts = ((path, repr(value)) for path, value in leaves(row))
-    return tuple(
-        FieldChange(path, text if change == "missing" else None, text if change == "extra" else None, None)
-        for path, text in texts
-    )
-
-
 def events_of(output: Output) -> Sequence[Event]:
     """Return rows as events: those that belong together have one kind."""
     return [Event(str(row.get("tag", "row")), None, row) for row in output.rows]
 
 
-def place(output: Output, index: int) -> str:
+def _place(output: Output, index: int) -> str:
     """Name the place of a row."""
     row = output.rows[index]
     if output.kind == "tensorboard":

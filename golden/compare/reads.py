@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from esper_harness.report.plain import many
-from golden.compare.divergence import END, SHOWN, Told, number_of
+from golden.compare.divergence import END, SHOWN, Divergence, number_of
 from golden.compare.outcome import Compared
 from golden.compare.sides import Found, Sides
 from golden.trace.streams import of_process
@@ -41,7 +41,7 @@ class SiteChange:
 def _where(sides: Sides, number: int | None) -> str:
     if number is None:
         return f"after the last step{of_process(sides.left.name)}"
-    places = ((stream, index, x) for stream, (a, _) in sides.streams() for index, x in enumerate(a))
+    places = ((stream, index, x) for stream, a, _ in sides.streams() for index, x in enumerate(a))
     stream, index = next((stream, index) for stream, index, step in places if step.number == number)
     return f"before step {index} of {stream.title} (step {number} overall)"
 
@@ -65,7 +65,7 @@ def compare_reads(sides: Sides) -> Found:
         if steps := sum(1 for number, _, _ in found if number is not None):
             of = many(len(sides.left.steps), "step")
             lines.append(f"another number of reads before {steps:,} of {of}")
-        told = [Told(COUNTS, (END, END, 11), lines, number=number)]
+        told = [Divergence(COUNTS, (END, END, 11), lines, number=number)]
     compared = sum(sum(x.values()) for _, x, _ in both)
     counted = sides.left.reads is not None or sides.right.reads is not None
     loaders = max(sides.left.loader_processes, sides.right.loader_processes)
@@ -114,7 +114,7 @@ def compare_values(sides: Sides) -> Found:
             first, *more = [site.line for site in changes[:SHOWN]]
             lines = [f"value that the host reads {_where(sides, number)}: {first}", *more]
             place = (number_of(number), END, 4)
-            return Found([Told("values of host reads", place, lines, sides.left.name, number)])
+            return Found([Divergence("values of host reads", place, lines, sides.left.name, number)])
     return Found()
 
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from golden.compare.calls import NONE, call_change
 from golden.compare.compare import compare_process, different
-from golden.compare.divergence import Divergence, Told
+from golden.compare.divergence import Divergence
 from golden.compare.outcome import Compared, Comparison, Identical, NotComparable
 from golden.compare.sides import sides
 from golden.compare.steps import compare_steps
@@ -34,7 +34,7 @@ def compare_replicas(trace: Trace) -> Comparison:
         found += [call] if call is not None else []
     if not found:
         return Identical(compared)
-    return different(compared, found, (), ())
+    return different(compared, found)
 
 
 def _parameters(process: Process, name: str) -> Process:
@@ -50,7 +50,7 @@ def _only_parameters(step: Step) -> Step:
     )
 
 
-def other_sequence(first: Process, other: Process) -> Told | None:
+def other_sequence(first: Process, other: Process) -> Divergence | None:
     """Find the first call that a process makes otherwise than another one, of those that all must make.
 
     Sends and receives, and calls among some ranks only, are each rank's own.

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from golden.compare.calls import compare_calls
 from golden.compare.compare import Kind, judge
-from golden.compare.divergence import END, Told
-from golden.compare.events import compare_events, compare_events_by_env
+from golden.compare.divergence import END, Divergence
 from golden.compare.fields import compare_fields
 from golden.compare.final_states import compare_final_states
 from golden.compare.living import compare_living
@@ -42,7 +41,7 @@ def compare_within(left: Trace, right: Trace, scope: Same) -> Comparison:
     if "events" not in scope.what:
         a, b = replace(a, events=()), replace(b, events=())
     kinds = tuple(dict.fromkeys(kind for part in scope.what for kind in _PARTS[part].kinds))
-    return judge(a, b, counts, compare_events_by_env if each else compare_events, kinds)
+    return judge(a, b, counts, kinds)
 
 
 def _draws(of: Between) -> bool:
@@ -94,13 +93,13 @@ def _has_env(trace: Trace) -> bool:
     return any(e.env is not None for e in trace.events) or any(s.layout.env is not None for s in steps)
 
 
-def _counts(a: Trace, b: Trace, *, each: bool) -> list[Told]:
+def _counts(a: Trace, b: Trace, *, each: bool) -> list[Divergence]:
     left, right = (
         Counter(f"{e.kind} of env {e.env}" if each and e.env is not None else e.kind for e in trace.events)
         for trace in (a, b)
     )
     return [
-        Told(f"counts of {kind}", (END, END, 10), [f"counts of {kind}: {left[kind]} -> {right[kind]}"])
+        Divergence(f"counts of {kind}", (END, END, 10), [f"counts of {kind}: {left[kind]} -> {right[kind]}"])
         for kind in dict.fromkeys([*left, *right])
         if left[kind] != right[kind]
     ]

@@ -5,124 +5,81 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from golden.compare.divergence import (
+    END,
     KIND_TITLES,
     Divergence,
     KindChange,
-    TensorChange,
-    Told,
     changed,
-    distance_text,
     kind_text,
+    number_of,
     other_text,
     tensor_lines,
 )
 from golden.compare.outcome import Compared
-from golden.compare.sides import Found, Sides, StepCount
+from golden.compare.sides import Found, Sides, titled
 from golden.compare.values import distance, load_tensors
 from golden.trace.kinds import KINDS
 from golden.trace.numbers import apart_text, hex_ulps, readable
-from golden.trace.streams import Stream, streams
+from golden.trace.streams import Stream
 from golden.trace.tensors import TensorInfo, by_name
-from golden.trace.trace import Process, Step
+from golden.trace.trace import Step
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True, slots=True)
-class StepDivergence(Divergence):
-    """The first step of a stream that differs. ``step`` counts within the stream, from 0.
-
-    ``point`` says since when within the step: one of its backward passes in order, then the step itself.
-    """
-
-    stream: Stream
-    step: int
-    number: int
-    optimizer: str
-    kinds: tuple[KindChange, ...]
-    before: str
-    point: int = 0
-
-    def order(self) -> tuple[float, float, float]:
-        # Another process may only have got its gradients from the one whose loss differs.
-        return (self.number, self.point, 2 if self.kinds[0].kind in ("loss", "buffers") else 3)
-
-    def origin(self) -> tuple[str, tuple[float, float]]:
-        # Gradients are as the last backward pass left them, or what came after it.
-        return self.stream.process, (self.number, self.point + (self.kinds[0].kind == "grads"))
-
-    def say(self) -> list[str]:
-        if self.stream.together:
-            where = f"step {self.number} overall, or one after it"
-            return [f"{where}: the golden keeps these steps as one; `golden ab --base REF` names the step"]
-        optimizer = f", {self.optimizer}" if self.optimizer else ""
-        place = f"step {self.step} of {self.stream.title} (step {self.number} overall{optimizer})"
-        head = f"{place}: {kind_text(self.kinds[0])}"
-        return [head, *tensor_lines(self.kinds), f"last identical: {self.before}"]
-
-    @property
-    def kind_title(self) -> str:
-        return KIND_TITLES[self.kinds[0].kind]
-
-
-def first_steps(found: Iterable[Divergence]) -> dict[Stream, int]:
-    """Return the first step that differs of every stream that has one."""
-    firsts: dict[Stream, int] = {}
-    for each in found:
-        if isinstance(each, StepDivergence | StepCount):
-            firsts[each.stream] = min(each.step, firsts.get(each.stream, each.step))
-    return firsts
-
-
 def compare_steps(sides: Sides) -> Found:
-    """Return the first step of each stream that differs, steps that one side took more, and their order."""
+    """Return the first step of each stream that differs, other numbers of steps, and another order."""
     compared = Compared()
-    divergences: list[Divergence] = [*sides.more]
-    for stream, (a, b) in sides.streams():
-        first, amount = _compare_stream(stream, a, b, sides.left, sides.right)
-        compared += amount
-        divergences += [first] if first is not None else []
-    order = _compare_order(*sides.whole)
-    divergences += [order] if order is not None else []
-    return Found(divergences, compared)
+    found: list[Divergence] = []
+    for stream, a, b in sides.streams():
+        first = None
+        for index, (x, y) in enumerate(zip(a, b, strict=False)):
+            compared += _contents(x)
+            if first is None and (kinds := _compare_step(x, y, sides)):
+                first = told_step(stream, index, x, y, kinds)
+                found.append(first)
+        if len(a) != len(b):
+            line = f"number of steps of {stream.title}: {len(a)} in base, {len(b)} in head"
+            number = max(a, b, key=len)[min(len(a), len(b))].number
+            found.append(Divergence("steps", (number, END, 4), [line], stream.process, number))
+    return Found([*found, *_order(sides)], compared)
 
 
-def _compare_stream(
-    stream: Stream, a: Sequence[Step], b: Sequence[Step], left: Process, right: Process
-) -> tuple[StepDivergence | None, Compared]:
-    compared = Compared()
-    first = None
-    for index, (x, y) in enumerate(zip(a, b, strict=False)):
-        compared += _contents(x)
-        if first is None:
-            kinds = _compare_step(x, y, left, right)
-            if kinds:
-                before = f"step {index - 1} of {stream.title}" if index else "the start"
-                optimizer, point = x.layout.optimizer_class, _point(x, y, kinds)
-                first = StepDivergence(stream, index, x.number, optimizer, kinds, before, point)
-    return first, compared
+def told_step(stream: Stream, index: int, x: Step, y: Step, kinds: Sequence[KindChange]) -> Divergence:
+    """Tell of the first step of a stream that differs, which is one of base."""
+    optimizer = f", {x.layout.optimizer_class}" if x.layout.optimizer_class else ""
+    head = f"step {index} of {stream.title} (step {x.number} overall{optimizer}): {kind_text(kinds[0])}"
+    before = f"step {index - 1} of {stream.title}" if index else "the start"
+    lines = [head, *tensor_lines(kinds), f"last identical: {before}"]
+    if stream.together:
+        where = f"step {x.number} overall, or one after it"
+        lines = [f"{where}: the golden keeps these steps as one; `golden ab --base REF` names the step"]
+    kind = kinds[0].kind
+    return Divergence(KIND_TITLES[kind], (x.number, *_point(kind, x, y)), lines, stream.process, x.number)
 
 
-def _point(x: Step, y: Step, kinds: tuple[KindChange, ...]) -> int:
-    """Since when within a step two sides differ: a loss at its backward pass, gradients at the last one."""
+def _point(kind: str, x: Step, y: Step) -> tuple[int, float]:
+    """Return since when within a step two sides differ, then what that can be the cause of.
+
+    Another process may only have got its gradients from the one whose loss differs.
+    """
     passes = min(len(x.losses), len(y.losses))
-    match kinds[0].kind:
+    match kind:
         case "buffers":
-            return 0
+            return 0, 2
         case "loss":
-            return next(
-                (i for i, (a, b) in enumerate(zip(x.losses, y.losses, strict=False)) if a != b), passes
-            )
+            losses = enumerate(zip(x.losses, y.losses, strict=False))
+            return next((i for i, (a, b) in losses if a != b), passes), 2
         case "grads":
-            return max(0, passes - 1)
+            # As the last backward pass left them, or what came after it; before what is sent of them.
+            return (passes, -1) if passes else (0, 3)
         case _:
-            return len(x.losses)
+            return len(x.losses), 3
 
 
 def _contents(step: Step) -> Compared:
@@ -138,8 +95,8 @@ def element_size(dtype: str) -> int:
     return max(1, int(bits[0]) // 8) if bits else 1
 
 
-def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[KindChange, ...]:
-    files = left.close_look("dense", a.number), right.close_look("dense", b.number)
+def _compare_step(a: Step, b: Step, sides: Sides) -> list[KindChange]:
+    files = sides.left.close_look("dense", a.number), sides.right.close_look("dense", b.number)
 
     @functools.cache
     def kept() -> list[Mapping[str, Mapping[str, torch.Tensor]]]:
@@ -157,11 +114,11 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
                 return None
             known = name in x_values and name in y_values
             apart = distance(x_values[name], y_values[name]) if known else None
-            return distance_text(apart) if apart is not None else ""
+            return apart.text if apart is not None else ""
 
         named = by_name(a.layout.tensors, a.digests, kind), by_name(b.layout.tensors, b.digests, kind)
-        moved = TensorChange("(all)", "the same tensors in another order")
-        return changed(kind, *named, differ) or KindChange(kind, len(named[0]), (moved,))
+        moved = {"(all)": "the same tensors in another order"}
+        return changed(kind, *named, differ) or KindChange(kind, len(named[0]), moved)
 
     before, now = ({f"of backward pass {i}": loss for i, loss in enumerate(step.losses)} for step in (a, b))
     found = (
@@ -172,7 +129,7 @@ def _compare_step(a: Step, b: Step, left: Process, right: Process) -> tuple[Kind
         tensors("params"),
         tensors("state"),
     )
-    return tuple(each for each in found if each is not None)
+    return [each for each in found if each is not None]
 
 
 def _other_loss(name: str, a: str, b: str) -> str | None:
@@ -184,14 +141,10 @@ def _other_loss(name: str, a: str, b: str) -> str | None:
     return f"{readable(a)} -> {readable(b)}" + (f" ({far})" if far else "")
 
 
-def _compare_order(left: Process, right: Process) -> Told | None:
-    names_left, names_right = streams(left), streams(right)
-    a = [names_left[s.layout.optimizer] for s in left.steps]
-    b = [names_right[s.layout.optimizer] for s in right.steps]
-    if Counter(a) != Counter(b):
-        return None  # a step count differs, which is reported as such
-    for step, x, y in zip(left.steps, a, b, strict=True):
-        if x != y:
-            line = f"order of steps: step {step.number} overall is of {x.title} in base, of {y.title} in head"
-            return Told("steps", (step.number, 0, 1), [line], left.name, step.number)
-    return None
+def _order(sides: Sides) -> list[Divergence]:
+    a, b = titled(sides.left), titled(sides.right)
+    if a == b or Counter(a) != Counter(b):
+        return []  # a number of steps differs, which is told as such
+    number, x, y = sides.until, a[sides.together].title, b[sides.together].title
+    line = f"order of steps: step {number} overall is of {x} in base, of {y} in head"
+    return [Divergence("steps", (number_of(number), 0, 1), [line], sides.left.name, number)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from golden.compare.events import compare_events
+from golden.compare.events import aligned
 from golden.compare.outcome import Tolerated
 from golden.trace.events import Event
 from golden.trace.kinds import KINDS
@@ -87,14 +87,10 @@ def _events(
         [replace(event, payload=payload) for event, (payload, _) in zip(side, found, strict=True)]
         for side, found in zip((left, right), sides, strict=True)
     )
-    changes = compare_events(a, b)
-    gone, come = {c.left for c in changes}, {c.right for c in changes}
-    same = zip(
-        (i for i in range(len(a)) if i not in gone), (j for j in range(len(b)) if j not in come), strict=True
-    )
-    moved = [(c.left, c.right) for c in changes if c.left is not None and c.right is not None]
     found = list(right)
-    for i, j in [*same, *moved]:
+    for i, j in aligned(a, b):
+        if i is None or j is None:
+            continue
         x, y = sides[0][i][1], sides[1][j][1]
         allowed = {
             path: x[path]

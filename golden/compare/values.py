@@ -5,12 +5,13 @@ from __future__ import annotations
 import filecmp
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safetensors import SafetensorError, safe_open
 
-from golden.compare.divergence import Distance
+from esper_harness.report.plain import many
 from golden.trace.errors import UnusableInput
+from golden.trace.numbers import far_apart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 # By the names of dtypes: torch and numpy, seconds to load, are only needed where values differ.
 _INTEGER = {"float64": "uint64", "float32": "uint32", "float16": "uint16", "bfloat16": "uint16"}
+
+
+class Distance(NamedTuple):
+    """The distance of two tensors in words, and in ulps if all that differs are finite floats."""
+
+    text: str
+    ulps: int | None
 
 
 def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
@@ -32,33 +40,35 @@ def distance(left: torch.Tensor, right: torch.Tensor) -> Distance | None:
         return None
     flat = int(np.argmax(differs))
     a, b = left.reshape(-1)[torch.from_numpy(differs)], right.reshape(-1)[torch.from_numpy(differs)]
-    nan_left = nan_right = 0
-    ulps: int | None = None
-    absolute: float | None = None
-    finite = False
+    before, now = (
+        _show(side.reshape(-1)[flat], raw[flat]) for side, raw in ((left, raw_left), (right, raw_right))
+    )
+    share = _share(before, now)
+    parts = [f"{count} of {left.numel()} elements"]
+    ulps = None
     if _name(left) in _INTEGER:
-        nan_left, nan_right = int(a.isnan().sum()), int(b.isnan().sum())
         usable = (a.isfinite() & b.isfinite()).numpy()
-        finite = bool(usable.all())
         if usable.any():
             i, j = _ordinals(a)[usable], _ordinals(b)[usable]
             ulps = int((np.maximum(i, j) - np.minimum(i, j)).max())
-            gaps = (a.double() - b.double()).abs().numpy()[usable]
-            absolute = float(gaps.max())
+            parts += [] if share else [f"up to {many(ulps, 'ulp')}"]
+            parts.append(f"{float((a.double() - b.double()).abs().numpy()[usable].max()):.3g} absolute")
+        if a.isnan().any() or b.isnan().any():
+            parts.append(f"NaN: {int(a.isnan().sum())} in base, {int(b.isnan().sum())} in head")
+        ulps = ulps if usable.all() else None
     elif not left.dtype.is_complex and left.dtype != torch.bool:
-        absolute = float((a.double() - b.double()).abs().max())
-    return Distance(
-        differing=count,
-        elements=left.numel(),
-        ulps=ulps,
-        absolute=absolute,
-        finite=finite,
-        nan_left=nan_left,
-        nan_right=nan_right,
-        index=tuple(int(i) for i in np.unravel_index(flat, tuple(left.shape))) if left.dim() else (),
-        left=_show(left.reshape(-1)[flat], raw_left[flat]),
-        right=_show(right.reshape(-1)[flat], raw_right[flat]),
-    )
+        parts.append(f"{float((a.double() - b.double()).abs().max()):.3g} absolute")
+    index = [int(i) for i in np.unravel_index(flat, tuple(left.shape))] if left.dim() else []
+    parts.append(f"first at {index}: {before} -> {now}{share}")
+    return Distance(", ".join(parts), ulps)
+
+
+def _share(left: str, right: str) -> str:
+    try:
+        found = far_apart(float(left), float(right))
+    except ValueError:
+        return ""
+    return f" ({found})" if found else ""
 
 
 def _rows(tensor: torch.Tensor) -> np.ndarray[Any, Any]:

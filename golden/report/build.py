@@ -11,11 +11,8 @@ from golden.check.results import Result
 from golden.compare import compare
 from golden.compare.divergence import Divergence
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
-from golden.compare.steps import StepDivergence, first_steps
 from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, placed, verdict_word
 from golden.trace.errors import ExitCode, UnusableInput
-from golden.trace.kinds import KINDS
-from golden.trace.streams import Stream, by_stream
 from golden.trace.trace import Trace
 
 # What `golden ab --localize` found, as lines, beside the traces of both sides.
@@ -91,25 +88,6 @@ class RunReport:
         """All that was found, the first first."""
         found = self.comparison
         return (found.first, *found.rest) if isinstance(found, Different) else ()
-
-    @property
-    def lacks_values(self) -> bool:
-        """True if the tensors of the first divergence are known by their digests only."""
-        first = self.divergences[0] if self.divergences else None
-        return isinstance(first, StepDivergence) and any(
-            not change.note for kind in first.kinds if kind.kind in KINDS for change in kind.tensors
-        )
-
-    def streams(self) -> list[tuple[Stream, int, int | None]]:
-        """Return each stream with its steps and the first one that differs, environments first."""
-        steps: dict[Stream, int] = {}
-        for trace in (self.left, self.right):
-            for process in trace.processes:
-                for stream, taken in by_stream(process).items():
-                    steps[stream] = max(steps.get(stream, 0), len(taken))
-        firsts = first_steps(self.divergences)
-        order = sorted(steps, key=lambda stream: (stream.env is None, stream.env or 0))
-        return [(stream, steps[stream], firsts.get(stream)) for stream in order]
 
 
 def build(

@@ -45,7 +45,7 @@ def _cases(report: RunReport | Result, group: str) -> Iterator[Case]:
         return
     failures: dict[str, list[str]] = {}
     for divergence in report.divergences:
-        failures.setdefault(divergence.kind_title, []).append(describe(divergence)[0])
+        failures.setdefault(divergence.kind, []).append(describe(divergence)[0])
     for title, heads in failures.items():
         lines = placed(heads, report.comparison)
         more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []

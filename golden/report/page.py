@@ -14,11 +14,10 @@ from golden.compare.outcome import NotComparable
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
 from golden.report.build import RunReport, headline
-from golden.report.text import amount_parts, describe, env_line, gaps, placed, tolerance_lines
+from golden.report.text import amount_parts, describe, gaps, placed, tolerance_lines
 from golden.trace.errors import ExitCode
 
 _RESTS = 60
-_MODELS = 60
 
 
 def render_page(reports: Sequence[RunReport | Result], evidence: Evidence | None = None) -> str:
@@ -68,7 +67,6 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
         return head
     found = report.comparison
     compared = None if isinstance(found, NotComparable) else found.compared
-    models = [] if compared is None else _models(report)
     first, *details = placed(describe(report.divergences[0]), found) if report.divergences else [""]
     rest = placed([describe(each)[0] for each in report.divergences[1:]], found)
     return {
@@ -80,23 +78,10 @@ def _section(report: RunReport | Result, anchor: str) -> dict[str, Any]:
         "first": first,
         "details": details,
         "closely": report.closely,
-        "lacks_values": report.lacks_values,
         "rest": rest[:_RESTS],
         "rest_left_out": max(0, len(rest) - _RESTS),
-        "envs": env_line(found.envs) if not isinstance(found, NotComparable) and found.envs else "",
-        "models": models[:_MODELS],
-        "models_left_out": max(0, len(models) - _MODELS),
         "sides": _sides(report),
     }
-
-
-def _models(report: RunReport) -> list[tuple[str, int, str]]:
-    """Return each stream with its steps and its fate; where there are many, those that diverge come first."""
-    rows = []
-    for stream, steps, first in report.streams():
-        (title,) = placed([stream.title], report.comparison)
-        rows.append((title, steps, "identical" if first is None else f"differs from step {first}"))
-    return rows if len(rows) <= _MODELS else sorted(rows, key=lambda row: row[2] == "identical")
 
 
 def _sides(report: RunReport) -> list[tuple[str, str, str]]:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 
 from esper_harness.report.plain import listed, many, visible
 from golden.compare.divergence import KIND_TITLES, Divergence
-from golden.compare.events import EventChange
+from golden.compare.events import KIND as EVENTS
 from golden.compare.final_states import KIND as FINAL_STATE
 from golden.compare.outcome import (
     Compared,
     Comparison,
     Different,
-    EnvVerdict,
     Identical,
     NotComparable,
     Tolerated,
@@ -28,8 +27,7 @@ _SHOWN = 10
 _UNSTABLE_SHOWN = 20
 _LINE = 4000
 # How many of them are shown, so that none of them hides the others.
-_SHARES = {EventChange.title: ("changed events", 5), FINAL_STATE: ("final states", 2)}
-_KINDS_SHOWN = 5
+_SHARES = {EVENTS: ("changed events", 5), FINAL_STATE: ("final states", 2)}
 
 
 def render(comparison: Comparison, *, left: str = "base", right: str = "head") -> str:
@@ -141,39 +139,26 @@ def size_text(count: int) -> str:
 
 
 def _different(found: Different) -> list[str]:
-    lines = _indented(found.first, "first divergence: ")
-    events = [divergence for divergence in (found.first, *found.rest) if isinstance(divergence, EventChange)]
-    if events and events[0] is not found.first:
-        lines += _indented(events[0], "first changed event: ")
-    if found.envs:
-        lines.append(env_line(found.envs))
-    lines += following(found, without=events[:1])
+    lines = [*_indented(found.first, "first divergence: "), *following(found)]
     for divergence in found.rest:
-        if divergence.kind_title == COUNTS:
+        if divergence.kind == COUNTS:
             lines += _indented(divergence)
-    if events:
-        kinds = Counter(event.kind for event in events).most_common()
-        shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_KINDS_SHOWN])
-        more = f", {len(kinds) - _KINDS_SHOWN} more types" if len(kinds) > _KINDS_SHOWN else ""
-        lines.append(f"events: {many(len(events), 'change')} ({shown}{more})")
     lines = placed(lines, found)
     lines += tolerance_lines(found.tolerated)
     return [*lines, f"compared: {amounts(found.compared)}", *gaps(found.compared)]
 
 
-def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[str]:
+def following(found: Different) -> list[str]:
     """List what follows the first divergence, in the order of the run; of events and final states a part."""
     heads: dict[str, None] = {}
     left_out: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for divergence in found.rest:
-        if divergence.kind_title == COUNTS or divergence in without:
-            continue
         # Two optimizers of one model may end with the same difference: said once.
         head = describe(divergence)[0]
-        noun, most = _SHARES.get(divergence.kind_title, ("", _SHOWN))
-        if head in heads:
+        if divergence.kind == COUNTS or head in heads:
             continue
+        noun, most = _SHARES.get(divergence.kind, ("", _SHOWN))
         if shown[noun] < most:
             shown[noun] += 1
             heads[head] = None
@@ -185,23 +170,6 @@ def following(found: Different, *, without: Sequence[Divergence] = ()) -> list[s
     return ["then:", *(f"  {head}" for head in heads), *rest]
 
 
-def env_line(envs: tuple[EnvVerdict, ...]) -> str:
-    """Return the fate of every environment in one line."""
-    same = [str(e.env) for e in envs if e.identical]
-    parts = []
-    for env in envs:
-        if env.first_step is not None:
-            parts.append(f"env {env.env} diverges at step {env.first_step}")
-        elif env.first_event is not None:
-            parts.append(f"env {env.env} differs in events only, from event {env.first_event}")
-    if not parts:
-        return f"all {len(envs)} envs are identical" if len(envs) > 1 else f"env {same[0]} is identical"
-    if same:
-        verb = ("envs", "are") if len(same) > 1 else ("env", "is")
-        parts.append(f"{verb[0]} {', '.join(same)} {verb[1]} identical")
-    return "; ".join(parts)
-
-
 def _indented(divergence: Divergence, begin: str = "") -> list[str]:
     head, *details = describe(divergence)
     return [f"{begin}{head}", *(f"  {line}" for line in details)]
@@ -209,4 +177,4 @@ def _indented(divergence: Divergence, begin: str = "") -> list[str]:
 
 def describe(divergence: Divergence) -> list[str]:
     """Describe a divergence in a line that stands alone, then details; no name can break a line."""
-    return [visible(line, _LINE) for line in divergence.say()]
+    return [visible(line, _LINE) for line in divergence.lines]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 from esper_harness.report.plain import visible
 from golden.check.localize import Localized
 from golden.check.properties import Agreement, Property
 from golden.check.verify import Failed, Judged, NoGolden, Verdict
 from golden.compare import Comparison, Different, Identical, NotComparable
-from golden.compare.operations import Located, Operation
 from golden.report.text import equal_lines, render, tolerance_lines, verdict_word
-from golden.trace.kinds import OPERATIONS_AT_MOST
 from golden.trace.streams import of_process
+
+_ALL_AGREE = "all that were logged agree; the difference arises outside torch's operations, or after them"
 
 
 def render_verdict(verdict: Verdict) -> str:
@@ -71,46 +69,14 @@ def render_localized(found: Localized) -> str:
 def closely(found: Localized) -> list[str]:
     """Return the operation and the line where the sides part, for each process."""
     lines = []
-    for process, located in found.operations:
-        prefix = f"operations before step {found.step}{of_process(process)}"
-        lines += [f"{prefix}: {line}" for line in _located(located)]
+    for process, told in found.operations:
+        where = f"operations before step {found.step}{of_process(process)}"
+        lines.append(f"{where}: {told or _ALL_AGREE}")
     for process, told in found.lines:
         lines.append(f"lines before step {found.step}{of_process(process)}: {told}")
     if not found.operations:
         lines.append(f"no operation was logged before step {found.step} on both sides")
     return lines
-
-
-def _located(found: Located) -> list[str]:
-    left, right = found.left, found.right
-    match found.change:
-        case "nothing" if found.compared >= OPERATIONS_AT_MOST:
-            return [f"the first {found.compared:,} agree, and no more were logged"]
-        case "nothing":
-            return [f"all {found.compared:,} agree; the difference arises outside torch's operations"]
-        case "missing" if left is not None:
-            return [f"{_operation(left)} is missing in head"]
-        case "extra" if right is not None:
-            return [f"{_operation(right)} is extra in head"]
-    assert left is not None
-    assert right is not None
-    at = f" (head: {right.place})" if right.place != left.place else ""
-    match found.change:
-        case "arguments":
-            pairs = zip_longest(left.arguments, right.arguments, fillvalue="none")
-            changed = ", ".join(f"{x} -> {y}" for x, y in pairs if x != y)
-            return [f"{_operation(left)}{at} has equal tensors and other arguments: {changed}"]
-        case "input":
-            return [
-                f"{_operation(left)}{at} reads a tensor that differs, and no operation before made it differ"
-            ]
-        case _:
-            return [f"{_operation(left)}{at} has equal inputs and another output"]
-
-
-def _operation(operation: Operation) -> str:
-    place = f" at {operation.place}" if operation.place else ""
-    return f"{operation.name} in {operation.where}{place}"
 
 
 def _no_golden(verdict: NoGolden) -> str:

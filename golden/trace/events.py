@@ -12,8 +12,7 @@ from golden.trace.errors import RunFailed
 from golden.trace.paths import Patterns
 
 # The number of an optimizer step, and within it a point: its backward passes in order, then the step itself.
-# At last how many steps came before it in that place that the other side of a comparison did not take.
-Moment = tuple[int, int, int]
+Moment = tuple[int, int]
 # By event file, how many of its lines were there at each point of a step.
 Written = Mapping[str, Sequence[int]]
 
@@ -29,7 +28,7 @@ def moments(
     found: list[Moment | None] = [None] * events
     if not files or any(written is None for _, written in steps):
         return found
-    last = (steps[-1][0] + 1, 0, 0) if steps else (0, 0, 0)
+    last = (steps[-1][0] + 1, 0) if steps else (0, 0)
     starts = sorted(files.items(), key=lambda item: item[1])
     ends = [start for _, start in starts[1:]] + [events]
     for (name, start), end in zip(starts, ends, strict=True):
@@ -37,7 +36,7 @@ def moments(
         for number, written in steps:
             for point, count in enumerate((written or {}).get(name, ())):
                 while place < min(start + count, end):
-                    found[place] = (number, point, 0)
+                    found[place] = (number, point)
                     place += 1
         found[place:end] = [last] * (end - place)
     return found

@@ -85,7 +85,7 @@ def _event(event: Event, tolerances: Sequence[Tolerance]) -> Record:
     """Return an event by the digest of its payload, beside which are the numbers that have a tolerance."""
     payload, values = masked(event.payload, tolerances)
     digest = xxhash.xxh3_64_hexdigest(replace(event, payload=payload).line.encode())
-    at = {} if event.moment is None else {"at": list(event.moment[:2])}
+    at = {} if event.moment is None else {"at": list(event.moment)}
     return {"kind": event.kind, "env": event.env, "payload": {"payload": digest, **values}, **at}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -159,7 +159,7 @@ class Process(Between):
     ``unstable_seen`` are the patterns that left out extra state; ``unlooked`` names the error that ended the
     looks, ``unread`` tensors and objects that can't be read. ``place`` is that in a mesh of devices. ``held``
     are the settings of its optimizers, by number, of its scalers and of itself at its end; None where nothing
-    looked at them. ``classes`` are names of models in its files that are others here.
+    looked at them.
     """
 
     name: str
@@ -174,7 +174,6 @@ class Process(Between):
     unread: tuple[str, ...] = ()
     place: str = ""
     held: Mapping[str, Any] | None = None
-    classes: Mapping[str, str] = field(default_factory=dict)
 
     def close_look(self, what: Literal["dense", "lines", "operations"], step: int) -> Path | None:
         """Return the file with the tensors of one step, or the log before it; None if it was not kept."""
@@ -258,7 +257,7 @@ def trace_of(about: About, records: Records, folder: Path) -> Trace:
     steps = [(step.number, step.written) for step in processes[0].steps] if processes else []
     found = moments(about.event_files, len(records.events), steps)
     events = [
-        Event(r["kind"], r["env"], r["payload"], moment or (None if "at" not in r else (*r["at"], 0)))
+        Event(r["kind"], r["env"], r["payload"], moment or (tuple(r["at"]) if "at" in r else None))
         for r, moment in zip(records.events, found, strict=True)
     ]
     outputs = (Output(r["kind"], r["name"], tuple(r["rows"]), r["unread"]) for r in records.outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -99,8 +100,8 @@ def test_envs_in_any_order(plain: Project) -> None:
     result = plain.golden("verify")
     assert result.code == 1
     assert "train, order: holds for train.backwards (13 events" in result.out
-    assert "event 0 (step) of env 2 is missing in head" in result.out
-    assert "env 2 differs in events only, from event 0; envs 0, 1 are identical" in result.out
+    assert "(step) of env 2 is missing in head" in result.out
+    assert not re.search(r"\) of env [01]", result.out)
 
 
 def test_nothing_compared_is_not_a_success(plain: Project) -> None:
@@ -123,7 +124,7 @@ def test_variant_after_another(plain: Project) -> None:
     result = plain.golden("verify")
     assert result.code == 1
     assert "event 0 (step) of env 1 is missing in head" in result.out
-    assert "events: 2 changes" in result.out
+    assert "event 1 (step) of env 1 is missing in head" in result.out
 
     plain.run_file(text.replace("where = { env = 1 }", "where = { step = 3 }"))
     assert plain.golden("verify").code == 0

@@ -50,7 +50,7 @@ def test_one_bit_of_one_optimizer_state(project: Project) -> None:
     # Nothing but this at this step, and nothing at all in the other environments.
     assert "  optimizer state: 1 of 6 differ\n" in result.out
     assert "  last identical: step 13 of env 2, Sequential\n" in result.out
-    assert "env 2 diverges at step 14; envs 0, 1 are identical\n" in result.out
+    assert not re.search("of env [01]", result.out)
     assert not re.search("^  (buffer|gradient|parameter|loss|setting)", result.out, re.MULTILINE)
 
 
@@ -73,7 +73,7 @@ def test_equal_losses_and_different_weights(project: Project, reference: Callabl
         in result.out
     )
     assert re.search("^  parameter: [456] of 6 differ", result.out, re.MULTILINE)
-    assert "env 0 diverges at step 5; env 1 diverges at step 5; env 2 diverges at step 5" in result.out
+    assert re.search("^  step 5 of env 2, Sequential", result.out, re.MULTILINE)
     # The first line names the folders.
     found = result.out.partition("\n")[2].replace("compared: 18 events", "")
     assert not re.search("loss|event|gradient|buffer:|setting", found)
@@ -127,7 +127,7 @@ def test_extra_random_draw(project: Project, reference: Callable[[], Path]) -> N
     out = diff(project, reference)
     assert "first divergence: random state after step 10 overall: torch" in out
     assert "last identical: step 9 overall" in out
-    assert "all 3 envs are identical" in out
+    assert not re.search("step . of env", out)
 
 
 @pytest.mark.slow
@@ -160,7 +160,5 @@ def test_dropped_event_and_dropped_field(project: Project, reference: Callable[[
     )
     out = diff(project, reference)
     assert "first divergence: event 11 (step) of env 2 is missing in head" in out
-    assert "last identical: event 10 (step, env 1)" in out
     assert "event 16 (step) of env 1: field loss is missing" in out
-    assert "events: 2 changes (2 step)\n" in out
-    assert "env 1 differs in events only, from event 15; env 2 differs in events only" in out
+    assert not re.search("step . of env", out)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from golden.compare import Different, Identical, NotComparable
-from golden.compare.events import EventChange
 from golden.compare.scope import compare_within
 from golden.trace.kinds import RANDOM_STATE
 from golden.trace.same import Part, Same
@@ -47,7 +46,7 @@ def test_one_side_goes_on(tmp_path: Path) -> None:
     other = load_trace(write_trace(tmp_path / "other", steps=4, change={(1, 3): 2.0}))
     found = compare_within(long, other, scope(("steps",), overlap="start"))
     assert isinstance(found, Different)
-    assert [(e.env, e.first_step) for e in found.envs] == [(0, None), (1, 3)]
+    assert [d.lines[0][:21] for d in (found.first, *found.rest)] == ["step 3 of env 1, Host"]
 
 
 def test_one_side_began_earlier(tmp_path: Path) -> None:
@@ -98,8 +97,7 @@ def test_each_env_has_its_own_order(tmp_path: Path) -> None:
     swapped = [*TURNS[:3], TURNS[5], TURNS[4], TURNS[3], *UPDATES]
     found = compare_within(left, load_trace(write_trace(tmp_path / "swapped", events=swapped)), EACH)
     assert isinstance(found, Different)
-    assert {change.env for change in (found.first, *found.rest) if isinstance(change, EventChange)} == {1}
-    assert [(e.env, e.first_event) for e in found.envs] == [(0, None), (1, 1)]
+    assert all(" of env 1" in change.lines[0] for change in (found.first, *found.rest))
 
     policy = load_trace(write_trace(tmp_path / "policy", events=[*TURNS, *reversed(UPDATES)]))
     assert isinstance(compare_within(left, policy, EACH), Different)
@@ -107,7 +105,7 @@ def test_each_env_has_its_own_order(tmp_path: Path) -> None:
     weights = load_trace(write_trace(tmp_path / "weights", change={(1, 4): 2.0}, env_by_env=True))
     found = compare_within(weights, left, scope(("steps",), env="each"))
     assert isinstance(found, Different)
-    assert [(e.env, e.first_step) for e in found.envs] == [(0, None), (1, 4)]
+    assert [d.lines[0][:21] for d in (found.first, *found.rest)] == ["step 4 of env 1, Host"]
 
 
 def test_an_env_more_or_less(tmp_path: Path) -> None:
@@ -118,13 +116,12 @@ def test_an_env_more_or_less(tmp_path: Path) -> None:
     for other, env in ((fewer, 1), (third, 2)):
         found = compare_within(left, other, scope(("events",), env="each"))
         assert isinstance(found, Different)
-        assert isinstance(found.first, EventChange)
-        assert found.first.env == env
+        assert f"(step) of env {env} is " in found.first.lines[0]
     moved = [("step", 1 - (env or 0), payload) for _, env, payload in TURNS[:1]] + TURNS[1:]
     counted = load_trace(write_trace(tmp_path / "counted", events=moved))
     found = compare_within(left, counted, scope(("counts",), env="each"))
     assert isinstance(found, Different)
-    assert found.first.say() == ["counts of step of env 0: 3 -> 2"]
+    assert found.first.lines == ["counts of step of env 0: 3 -> 2"]
 
 
 def test_each_env_without_any(tmp_path: Path) -> None:
@@ -151,7 +148,7 @@ def test_random_numbers_of_interleaved_envs(tmp_path: Path) -> None:
     assert isinstance(compare_within(left, same, rng), Identical)
     found = compare_within(left, other, rng)
     assert isinstance(found, Different)
-    assert found.first.kind_title == RANDOM_STATE
+    assert found.first.kind == RANDOM_STATE
 
 
 @pytest.mark.parametrize("part", ["rng", "reads", "values"])

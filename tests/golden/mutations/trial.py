@@ -16,7 +16,7 @@ import xxhash
 from golden.check.properties import Recordings, judge_property
 from golden.compare import Comparison, Different, Identical, compare
 from golden.compare.divergence import Divergence
-from golden.compare.events import EventChange
+from golden.compare.events import KIND as EVENTS
 from golden.mutate.copies import Snapshot
 from golden.mutate.original import Original
 from golden.mutate.trial import Answer, How, try_out
@@ -142,19 +142,18 @@ def _told(name: str, found: Comparison) -> Trial:
     if not isinstance(found, Different):
         return Trial("", "", name)
     everything = [found.first, *found.rest]
-    events = [divergence for divergence in everything if isinstance(divergence, EventChange)]
-    steps = [divergence for divergence in everything if not isinstance(divergence, EventChange)]
+    events = [divergence for divergence in everything if divergence.kind == EVENTS]
+    steps = [divergence for divergence in everything if divergence.kind != EVENTS]
     return Trial("", "different", name, describe(found.first)[0], _head(steps), _head(events))
 
 
 def _head(divergences: list[Divergence]) -> str | None:
     if not divergences:
         return None
-    lines = describe(divergences[0])
+    head, *more = describe(divergences[0])
     # When it was written is not what differs.
-    told = [line for line in lines[1:-1] if not line.startswith("written before")]
-    fields = told if isinstance(divergences[0], EventChange) else []
-    return "; ".join([lines[0], *fields])
+    fields = [line for line in more if not line.startswith("written before")]
+    return "; ".join([head, *fields]) if divergences[0].kind == EVENTS else head
 
 
 def _run(name: str) -> Run:

@@ -82,7 +82,7 @@ def test_ranks_are_compared_with_themselves(tmp_path: Path) -> None:
 
     found = compare(replace(left, processes=of(0, 1, 2)), replace(left, processes=of(0, 2)))  # type: ignore[arg-type]
     assert isinstance(found, Different)
-    assert found.first.say() == ["processes that took steps: 3 in base, 2 in head"]
+    assert found.first.lines == ["processes that took steps: 3 in base, 2 in head"]
     assert not found.rest
     found = compare(replace(left, processes=of(0, 1)), replace(left, processes=of(0, 2)))  # type: ignore[arg-type]
     assert isinstance(found, Different)

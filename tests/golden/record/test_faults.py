@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from golden.compare.operations import Located, Operation
-from golden.report.verdicts import render_localized
 from golden.trace.errors import UnusableInput
 from golden.trace.trace import load_trace
 from tests.golden.project import PLAIN, PLAIN_RUN, RUN, Project
@@ -187,29 +185,6 @@ def test_table_that_fits_nothing_is_refused(project: Project, change: tuple[str,
     project.run_file(RUN.replace(*change))
     result = project.golden("doctor", "train")
     assert (result.code, expected in result.err) == (2, True), result
-
-
-_ONE, _OTHER = (
-    Operation("mul", "net", "", arguments, ("a",), (out,)) for arguments, out in (((), "x"), (("2",), "y"))
-)
-
-
-@pytest.mark.parametrize(
-    ("located", "told"),
-    [
-        (Located("arguments", _ONE, _OTHER, 1), "other arguments: none -> 2"),
-        (Located("nothing", None, None, 7), "all 7 agree; the difference arises outside torch's operations"),
-        # As many as are logged.
-        (Located("nothing", None, None, 200_000), "the first 200,000 agree, and no more were logged"),
-    ],
-)
-def test_the_operation_where_two_runs_part_is_told(located: Located, told: str, tmp_path: Path) -> None:
-    from golden.check.localize import Localized
-    from golden.compare import compare
-
-    trace = load_trace(write_trace(tmp_path / "a"))
-    found = Localized(0, trace, trace, compare(trace, trace), (("rank-0", located),), ())
-    assert told in render_localized(found)
 
 
 def test_far_numbers_are_told_as_a_share(project: Project, tmp_path: Path) -> None:

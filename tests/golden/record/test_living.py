@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.compare import Different, Identical, compare
-from golden.compare.living import LivingState, compare_living, paired
+from golden.compare.divergence import Divergence
+from golden.compare.living import KIND, compare_living, unmatched
 from golden.compare.sides import sides
 from golden.record.occasions import is_due
 from golden.trace.trace import Trace
@@ -87,9 +88,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Trace]:
     return record
 
 
-def _living(found: object) -> LivingState:
+def _living(found: object) -> Divergence:
     assert isinstance(found, Different), found
-    (state,) = [d for d in (found.first, *found.rest) if isinstance(d, LivingState)]
+    (state,) = [d for d in (found.first, *found.rest) if d.kind == KIND]
     return state
 
 
@@ -103,28 +104,18 @@ def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> N
     state = _living(found)
     assert isinstance(found, Different)
     assert found.first is state
-    assert (state.look, state.number, state.before) == ("file a.txt, time 1, before step 3", 3, "step 2")
-    assert " at the 1st write of a.txt, before step 3 overall and 5 others: " in state.say()[0]
-    titles = [change.title for change in state.changes]
-    told = {
-        change.title: {kind.kind: [(t.name, t.note) for t in kind.tensors] for kind in change.kinds}
-        for change in state.changes
-    }
-    assert told["module Sequential#1"] == {
-        "params": [("0.weight", "")],
-        "buffers": [("1.running_mean", "")],
-        "training": [
-            ("(the module itself)", "True -> False"),
-            ("0", "True -> False"),
-            ("1", "True -> False"),
-        ],
-    }
-    assert set(told["module Module#0"]) == {"requires_grad", "extra"}
-    assert told["module Module#0"]["requires_grad"] == [("inner.bias", "True -> False")]
-    extra = dict(told["module Module#0"]["extra"])
-    assert extra["inner.extra_state.amax"] == "1.0 -> 2.0"
-    assert "inner.extra_state.scales" in extra
-    assert not any("made" in name for name in extra)
+    assert state.number == 3
+    assert " at the 1st write of a.txt, before step 3 overall and 5 others: " in state.lines[0]
+    assert state.lines[-1] == "last identical: step 2"
+    told = "\n".join(state.lines)
+    for line in (
+        "module Sequential#1 at the 1st write of a.txt",
+        "buffer: 1 of 3 differ\n  1.running_mean\n",
+        "training flag: 3 of 3 differ\n  (the module itself): True -> False\n",
+        "module Module#0: requires_grad inner.bias: True -> False\n",
+    ):
+        assert line in told, (line, told)
+    titles = [line.partition(": ")[0] for line in state.lines]
     made = [title.partition(" made at train.py:")[0] for title in titles if "generator" in title]
     assert sorted(made) == ["Python generator", "numpy generator", "numpy generator", "torch generator"]
 
@@ -132,8 +123,7 @@ def test_each_kind_is_seen_at_the_next_file(recorded: Callable[..., Trace]) -> N
 @pytest.mark.slow
 def test_weights_changed_when_their_optimizer_is_gone(recorded: Callable[..., Trace]) -> None:
     state = _living(compare(recorded(), recorded(last="model[0].bias.data.add_(1); own[1].random()")))
-    assert (state.number, state.changes[0].title) == (None, "module Sequential#0")
-    assert [t.name for t in state.changes[0].kinds[0].tensors] == ["0.bias"]
+    assert state.lines[0] == "module Sequential#0 at the end: parameter 0.bias"
 
 
 @pytest.mark.slow
@@ -217,21 +207,10 @@ def test_occasions_grow_rare(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
-def test_pairs_lose_nothing_and_equal_ones_are_none(left: list[int], right: list[int]) -> None:
-    pairs, alone = paired(left, right, lambda x: "", lambda x: x)
-    assert all(a != b for a, b in pairs)
-    if len(left) == len(right):
-        assert not alone
-        assert bool(pairs) == (left != right)
-    else:
-        one_side = (Counter(left) - Counter(right)) + (Counter(right) - Counter(left))
-        assert not pairs
-        assert Counter(alone) == one_side
-
-
-@given(st.lists(st.integers(0, 3)).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
-def test_the_order_of_making_is_none_where_it_does_not_count(sides: tuple[list[int], list[int]]) -> None:
-    assert paired(*sides, lambda x: "", lambda x: x, ordered=False) == ([], [])
+def test_what_has_no_equal_is_all_that_is_left(left: list[int], right: list[int]) -> None:
+    lonely, rest = unmatched(left, right, lambda x: x)
+    assert Counter(lonely) == Counter(left) - Counter(right)
+    assert Counter(rest) == Counter(right) - Counter(left)
 
 
 def test_a_generator_that_a_package_makes_is_named_with_the_package(project: Project) -> None:

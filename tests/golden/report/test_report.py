@@ -73,17 +73,9 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_first_divergence_models_and_events(pair: tuple[Path, Path], tmp_path: Path) -> None:
     page = report(*pair, tmp_path / "page.html")
-    assert "env 1 diverges at step 3; env 0 is identical" in page.said
     assert "4 of 4 elements, up to 12 ulps" in page.said
-    assert "env 0, Host 6 identical env 1, Host 6 differs from step 3" in page.said
+    assert "of env 0" not in page.said
     assert "event 7 (step) of env 1: field loss: 8.0 -> 8.5" in page.said
-
-
-def test_values_that_were_not_kept(tmp_path: Path) -> None:
-    left = write_trace(tmp_path / "a")
-    page = report(left, write_trace(tmp_path / "b", change={(1, 3): 2.0}), tmp_path / "page.html")
-    assert "how many elements differ and by how many ulps is not known" in page.said
-    assert "golden ab --localize keeps them." in page.said
 
 
 def test_long_values_are_shown_where_they_differ(tmp_path: Path) -> None:
@@ -108,14 +100,14 @@ def test_numbers_at_the_edges(
     assert f"{before} -> {after}" in report(left, right, tmp_path / "page.html").said
 
 
-def test_missing_extra_and_moved_events(tmp_path: Path) -> None:
+def test_missing_and_extra_events(tmp_path: Path) -> None:
     events = [(f"kind{n}", None, {"n": n}) for n in range(12)]
     other = [*events[:2], *events[3:6], events[7], events[6], *events[8:], ("late", None, {"x": 1})]
     left = write_trace(tmp_path / "a", steps=0, events=events)
     page = report(left, write_trace(tmp_path / "b", steps=0, events=other), tmp_path / "page.html")
     assert "event 2 (kind2) is missing in head" in page.said
     assert "event 11 (late) is extra in head" in page.said
-    assert re.search(r"event [67] \(kind[67]\) has moved to place [56]", page.said)
+    assert re.search(r"event \d \(kind[67]\) is extra in head", page.said)
 
 
 def test_identical(tmp_path: Path, pair: tuple[Path, Path]) -> None:
