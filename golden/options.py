@@ -39,7 +39,7 @@ device_option = click.option(
     help="Run on cpu, cuda, cuda:N or simulated instead; for runs whose command has {device}.",
 )
 shard_option = click.option(
-    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by measured duration."
+    "--shard", "part", metavar="I/N", help="Only the runs of shard I of N, split by budget."
 )
 out_option = click.option(
     "-o", "--output", "out", type=click.Path(path_type=Path), help="Keep the traces in this folder."

@@ -10,7 +10,7 @@ import click
 from esper_harness.report.plain import many
 from golden.check.ab import between
 from golden.check.progress import progress
-from golden.check.results import Result, Results, parse_shard, read_durations, shard, write_results
+from golden.check.results import Result, Results, parse_shard, shard, write_results
 from golden.check.verify import verify
 from golden.compare.outcome import by_tolerance
 from golden.options import (
@@ -58,7 +58,7 @@ def verify_command(
     """
     asked = given(names, root=root)
     suite = _suite(asked, device)
-    runs = _of_shard(suite, part, asked.root)
+    runs = _of_shard(suite, part)
     with kept(out) as folder:
         found = verify(runs, root=asked.root, out=folder, workers=workers or 1)
     results = []
@@ -129,7 +129,7 @@ def ab_command(
     if not asked.runs and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     suite = _suite(asked, device)
-    runs = _of_shard(suite, part, root)
+    runs = _of_shard(suite, part)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
@@ -169,8 +169,8 @@ def _suite(asked: Given, device: str | None) -> list[Run]:
     return [run.on(device) for run in runs]
 
 
-def _of_shard(suite: list[Run], part: str | None, root: Path) -> list[Run]:
-    return shard(suite, *parse_shard(part), read_durations(root)) if part else suite
+def _of_shard(suite: list[Run], part: str | None) -> list[Run]:
+    return shard(suite, *parse_shard(part)) if part else suite
 
 
 def _finish(

@@ -1,4 +1,4 @@
-"""Checks of a record against its run file and its tree, and advice on what settings can't make good."""
+"""Checks of a record against its run file and its tree."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from golden.compare.tolerance import unused
 from golden.record import Run
 from golden.trace.errors import UnusableInput
 from golden.trace.trace import Trace
-
-# Those that divide by a square root, which MKL's vector functions round by the vendor of the CPU.
-_OTHERWISE = {
-    ("Adam", "AdamW", "Adagrad"): " without fused=True",
-    ("RMSprop", "Adadelta", "NAdam", "RAdam"): ", which has no fused version,",
-}
 
 
 def check_declared(run: Run, trace: Trace) -> None:
@@ -61,7 +55,7 @@ def check_same_tree(run: str, traces: Sequence[Trace]) -> None:
 
 def notes(trace: Trace) -> list[str]:
     """Return advice on a recorded run, one line each."""
-    return [*_clock(trace), *unmatched(trace), *_rounding(trace)]
+    return [*_clock(trace), *unmatched(trace)]
 
 
 def unmatched(trace: Trace) -> list[str]:
@@ -82,20 +76,3 @@ def _clock(trace: Trace) -> list[str]:
     if not classes:
         return ["no step was seen, neither of an optimizer nor a backward pass: only output and events count"]
     return []
-
-
-def _rounding(trace: Trace) -> list[str]:
-    if trace.about.fingerprint.get("profile") != "portable" or trace.about.fingerprint.get("device") != "cpu":
-        return []
-    unfused = {
-        step.layout.optimizer_class
-        for process in trace.processes
-        for step in process.steps
-        if step.settings.get("group 0 fused") != "True"
-    }
-    return [
-        f"{name}{how} takes square roots that round otherwise on a CPU of another vendor, whatever the "
-        "profile: its parameters then differ there"
-        for names, how in _OTHERWISE.items()
-        for name in sorted(unfused.intersection(names))
-    ]

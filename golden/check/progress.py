@@ -1,9 +1,8 @@
-"""Progress of programs under test: a line drawn over on a terminal, else one every ten seconds."""
+"""Progress of programs under test: a line every ten seconds."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ import click
 from esper_harness.report.plain import many
 from golden.record.live import Program, count_steps, programs
 
-_ON_TERMINAL_S, _ELSEWHERE_S = 1.0, 10.0
-_CLEAR = "\r\x1b[K"
+_EVERY_S = 10.0
 
 
 class Progress:
@@ -22,17 +20,13 @@ class Progress:
 
     def __init__(self) -> None:
         self._quiet = True
-        self._drawn = False
-        self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def shown(self, *, quiet: bool, every: float | None = None) -> Iterator[None]:
+    def shown(self, *, quiet: bool, every: float = _EVERY_S) -> Iterator[None]:
         """Within it a thread tells how far the programs are, every ``every`` seconds."""
         before, self._quiet = self._quiet, quiet
         ended = threading.Event()
-        terminal = sys.stderr.isatty()
-        seconds = every or (_ON_TERMINAL_S if terminal else _ELSEWHERE_S)
-        thread = threading.Thread(target=self._tell, args=(ended, seconds, terminal), daemon=True)
+        thread = threading.Thread(target=self._tell, args=(ended, every), daemon=True)
         if not quiet:
             thread.start()
         try:
@@ -41,33 +35,18 @@ class Progress:
             ended.set()
             if not quiet:
                 thread.join()
-            self._clear()
             self._quiet = before
 
     def say(self, message: str) -> None:
         """One line."""
         if not self._quiet:
-            self._clear()
             click.echo(message, err=True)
 
-    def _tell(self, ended: threading.Event, seconds: float, terminal: bool) -> None:
+    @staticmethod
+    def _tell(ended: threading.Event, seconds: float) -> None:
         while not ended.wait(seconds):
-            told = [_told(program) for program in programs()]
-            if not told:
-                continue
-            if terminal:
-                with self._lock:
-                    self._drawn = True
-                    click.echo(f"{_CLEAR}{'; '.join(told)}", err=True, nl=False)
-            else:
-                for line in told:
-                    click.echo(line, err=True)
-
-    def _clear(self) -> None:
-        with self._lock:
-            if self._drawn:
-                click.echo(_CLEAR, err=True, nl=False)
-                self._drawn = False
+            for program in programs():
+                click.echo(_told(program), err=True)
 
 
 def _told(program: Program) -> str:

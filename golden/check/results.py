@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
-from golden.check.fixtures import FOLDER, write_whole
+from golden.check.fixtures import write_whole
 from golden.reach.evidence import Evidence, merged
 from golden.record import Run
 from golden.trace.errors import ExitCode, UnusableInput, worst
 
-DURATIONS = "durations.json"
 FILE = "results.json"
 _FORMAT: Literal[1] = 1
 
@@ -33,34 +31,11 @@ def parse_shard(text: str) -> tuple[int, int]:
     return index, count
 
 
-def shard(runs: Sequence[Run], index: int, count: int, durations: Mapping[str, float]) -> list[Run]:
-    """Return the runs of one of ``count`` shards: the longest first, each to the shard with the least to do.
-
-    A run that was never measured counts with its budget. Every run is in exactly one shard.
-    """
-    loads = [0.0] * count
-    mine = set()
-    for run in sorted(runs, key=lambda r: (-durations.get(r.name, r.budget), r.name)):
-        lightest = loads.index(min(loads))
-        loads[lightest] += durations.get(run.name, run.budget)
-        if lightest == index - 1:
-            mine.add(run.name)
+def shard(runs: Sequence[Run], index: int, count: int) -> list[Run]:
+    """Return the runs of one of ``count`` shards. Every run is in exactly one."""
+    longest = sorted(runs, key=lambda run: (-run.budget, run.name))
+    mine = {run.name for run in longest[index - 1 :: count]}
     return [run for run in runs if run.name in mine]
-
-
-def read_durations(root: Path) -> dict[str, float]:
-    """Return measured seconds by run; empty if none were kept, or what was kept is unreadable."""
-    try:
-        table = json.loads((root / FOLDER / DURATIONS).read_text(encoding="utf-8"))
-        return {str(name): float(seconds) for name, seconds in table.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def keep_durations(root: Path, measured: Mapping[str, float]) -> None:
-    """Remember how long runs took, in whole seconds: they serve to balance shards, no more."""
-    table = {**read_durations(root), **{name: float(round(s) or 1) for name, s in measured.items()}}
-    write_whole(root / FOLDER / DURATIONS, json.dumps(dict(sorted(table.items())), indent=1) + "\n")
 
 
 class Result(BaseModel, extra="forbid", frozen=True):
@@ -78,11 +53,6 @@ class Result(BaseModel, extra="forbid", frozen=True):
     left: str | None = None
     right: str | None = None
     not_compared: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The run's name, as a report of two traces has it."""
-        return self.run
 
 
 class Results(BaseModel, extra="forbid", frozen=True):

@@ -25,7 +25,6 @@ from golden.check.fixtures import (
     write_whole,
 )
 from golden.check.properties import Property, Recordings, judge_property
-from golden.check.results import keep_durations
 from golden.compare import Comparison, Different, Identical, NotComparable, compare
 from golden.compare.compare import judge
 from golden.record import Run, run_files
@@ -214,7 +213,6 @@ def update(run: Run, *, root: Path, out: Path) -> list[tuple[Path, Change]] | Fa
         place(golden_of(run, trace), run, root),
         (common_path(root, run.name), common_of(run, trace)),
     ]
-    keep_durations(root, {run.name: trace.about.seconds * run.recordings})
     return [(path, _write(path, dump(golden))) for path, golden in files]
 
 

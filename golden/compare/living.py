@@ -125,29 +125,35 @@ def _unlooked(left: Process, right: Process) -> Iterator[str]:
 
 
 def _compare_look(left: Look, right: Look) -> tuple[list[Change], int, list[str]]:
-    """Return the changes of one look, how much was compared, and what lived on one side only."""
-    changes, alone = list[Change](), list[str]()
-    pairs, one_side = paired(left.modules, right.modules, lambda m: m.group, lambda m: m.content)
-    alone += [module.label for module in one_side]
-    for a, b in pairs:
-        kinds = _kinds(a, b)
-        if kinds:
-            name = a.group if kinds[0].kind == "whole" else a.label
-            changes.append((f"module {name}", kinds))
-    for a, b in _of_one_number(left.modules, right.modules):
-        kind, lonely_names = _attributes(a, b)
-        alone += lonely_names
-        if kind is not None:
-            changes.append((f"module {a.label}", [kind]))
+    """Return the changes of one look, how much was compared, and what lived on one side only.
+
+    Where both sides have as many modules of a class, the first belongs to the first, and so on. Where one
+    has more, which of them is which of the other side's is not known: it kept something longer.
+    """
+    changes, others, alone = list[Change](), list[Change](), list[str]()
+    for here, there in _groups(left.modules, right.modules, lambda module: module.group):
+        if len(here) != len(there):
+            alone += [m.label for side in unmatched(here, there, lambda m: m.content) for m in side]
+            continue
+        # In order of creation: two that took each other's place differ.
+        for a, b in zip(here, there, strict=True):
+            if a.content != b.content and (kinds := _kinds(a, b)):
+                name = a.group if kinds[0].kind == "whole" else a.label
+                changes.append((f"module {name}", kinds))
+            kind, lonely_names = _attributes(a, b)
+            alone += lonely_names
+            others += [(f"module {a.label}", [kind])] if kind is not None else []
     compared = min(len(left.modules), len(right.modules))
+    changes += others
     if left.generators is not None and right.generators is not None:
-        # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
-        moved, lonely = paired(
-            left.generators, right.generators, lambda g: g.kind, lambda g: g.state, ordered=False
-        )
-        alone += [f"{generator.kind} generator made at {generator.place}" for generator in lonely]
         compared += min(len(left.generators), len(right.generators))
-        changes += [(_title(a), [KindChange("rng", 1, {})]) for a, _ in moved]
+        # In which order generators are made is no behaviour: a refactoring may prepare its envs otherwise.
+        for mine, theirs in _groups(left.generators, right.generators, lambda generator: generator.kind):
+            lonely, rest = unmatched(mine, theirs, lambda generator: generator.state)
+            if len(mine) == len(theirs):
+                changes += [(_title(a), [KindChange("rng", 1, {})]) for a in lonely]
+            else:
+                alone += [f"{each.kind} generator made at {each.place}" for each in (*lonely, *rest)]
     return changes, compared, alone
 
 
@@ -156,41 +162,25 @@ def _title(generator: OwnGenerator) -> str:
     return f"{kind} generator made at {generator.place}" if generator.place else kind
 
 
-def paired(
-    left: Sequence[T],
-    right: Sequence[T],
-    group: Callable[[T], str],
-    content: Callable[[T], Hashable],
-    *,
-    ordered: bool = True,
-) -> tuple[list[tuple[T, T]], list[T]]:
-    """Of two sides the pairs that differ, and what only one side has, group by group.
-
-    Where both sides have as many, the first belongs to the first, and so on; unless they are ``ordered``,
-    those of equal content belong together before that. Where one side has more, what has no equal is alone.
-    """
-    differing: list[tuple[T, T]] = []
-    alone: list[T] = []
+def _groups(
+    left: Sequence[T], right: Sequence[T], group: Callable[[T], str]
+) -> Iterator[tuple[list[T], list[T]]]:
     for name in dict.fromkeys([*map(group, left), *map(group, right)]):
-        a, b = [x for x in left if group(x) == name], [y for y in right if group(y) == name]
-        if ordered and len(a) == len(b):
-            # In order of creation: two that took each other's place differ.
-            differing += [(x, y) for x, y in zip(a, b, strict=True) if content(x) != content(y)]
-            continue
-        rest = list(b)
-        lonely = []
-        for x in a:
-            equal = next((y for y in rest if content(y) == content(x)), None)
-            if equal is None:
-                lonely.append(x)
-            else:
-                rest.remove(equal)
-        if len(a) == len(b):
-            differing += zip(lonely, rest, strict=True)
+        yield [x for x in left if group(x) == name], [y for y in right if group(y) == name]
+
+
+def unmatched(
+    left: Sequence[T], right: Sequence[T], content: Callable[[T], Hashable]
+) -> tuple[list[T], list[T]]:
+    """Return what of both sides has no equal on the other one."""
+    lonely, rest = list[T](), list(right)
+    for x in left:
+        equal = next((y for y in rest if content(y) == content(x)), None)
+        if equal is None:
+            lonely.append(x)
         else:
-            # Which of them is which of the other side's is not known: one side kept something longer.
-            alone += [*lonely, *rest]
-    return differing, alone
+            rest.remove(equal)
+    return lonely, rest
 
 
 def _tensors(state: ModuleState, kind: str) -> dict[str, str]:
@@ -220,16 +210,6 @@ def _kinds(a: ModuleState, b: ModuleState) -> list[KindChange]:
             found.append(KindChange(flag, len(before), _flags(names, before, now)))
     extra = changed("extra", a.extra, b.extra, other_text)
     return [*found, extra] if extra is not None else found
-
-
-def _of_one_number(
-    left: Sequence[ModuleState], right: Sequence[ModuleState]
-) -> Iterator[tuple[ModuleState, ModuleState]]:
-    """Pair the modules of a class, in their order, of which both sides have as many."""
-    for group in dict.fromkeys(module.group for module in left):
-        a, b = ([module for module in side if module.group == group] for side in (left, right))
-        if len(a) == len(b):
-            yield from zip(a, b, strict=True)
 
 
 def _attributes(a: ModuleState, b: ModuleState) -> tuple[KindChange | None, list[str]]:

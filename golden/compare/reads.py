@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from esper_harness.report.plain import many
 from golden.compare.divergence import END, SHOWN, Divergence, number_of
@@ -15,27 +14,11 @@ from golden.trace.trace import Site
 
 Values = Mapping[Site, str] | None
 COUNTS = "host reads"
-# By which a place is known again that moved: to another line, file, then function.
-_KEYS: tuple[Callable[[Site], Hashable], ...] = (
-    lambda s: s,
-    lambda s: (s.file, s.function, s.read),
-    lambda s: (s.function.rpartition(".")[2], s.read),
-    lambda s: s.read,
-)
 
 
-@dataclass(frozen=True, slots=True)
-class SiteChange:
-    """The number of host reads at one place of the program on both sides, or the values that they gave."""
-
-    title: str
-    left: int | str
-    right: int | str
-
-    @property
-    def line(self) -> str:
-        """The change in words."""
-        return f"{self.title}: {self.left} -> {self.right}"
+def _function(site: Site) -> tuple[str, str]:
+    """Return what a read is known by that moved to another line, file or class."""
+    return site.function.rpartition(".")[2], site.read
 
 
 def _where(sides: Sides, number: int | None) -> str:
@@ -58,8 +41,8 @@ def compare_reads(sides: Sides) -> Found:
     if found:
         number, x, y = found[0]
         lines = [f"host reads {_where(sides, number)}: {sum(x.values())} -> {sum(y.values())}"]
-        sites = site_changes(x, y)
-        lines += [site.line for site in sites[:SHOWN]]
+        sites = [*site_changes(x, y)]
+        lines += sites[:SHOWN]
         if len(sites) > SHOWN:
             lines.append(f"and {len(sites) - SHOWN} more places")
         if steps := sum(1 for number, _, _ in found if number is not None):
@@ -73,35 +56,18 @@ def compare_reads(sides: Sides) -> Found:
     return Found(told, Compared(reads=compared, uncompared=unseen))
 
 
-def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> tuple[SiteChange, ...]:
-    """List the places whose numbers differ. Moved ones are matched first: by line, file, then function.
-
-    A place that moved is told with the number that it had before: by its new line, with its old one.
-    """
-    a, b = Counter(dict(left)), Counter(dict(right))
-    moved = _cancel(a, b)
-    now = {x: y for x, y in moved if x != y}
-    was = {y: x for x, y in moved if x != y}
-    fewer = [SiteChange(_title(x, now.get(x), "now"), left[x], left[x] - a[x]) for x in +a]
-    more = [SiteChange(_title(y, was.get(y), "was"), right[y] - b[y], right[y]) for y in +b]
-    return (*fewer, *more)
-
-
-def _title(site: Site, other: Site | None, word: str) -> str:
-    return site.title if other is None else f"{site.title} ({word} {other.file}:{other.line})"
-
-
-def _cancel(a: Counter[Site], b: Counter[Site]) -> Counter[tuple[Site, Site]]:
-    """Take away from both what both have under a key, and return what became what."""
-    moved: Counter[tuple[Site, Site]] = Counter()
-    for key in _KEYS:
-        for x in +a:
-            for y in [site for site in +b if key(site) == key(x)]:
-                if both := min(a[x], b[y]):
-                    moved[x, y] += both
-                    a[x] -= both
-                    b[y] -= both
-    return moved
+def site_changes(left: Mapping[Site, int], right: Mapping[Site, int]) -> Iterator[str]:
+    """Yield the functions that read more or less often, in words: with the line, where it is one place."""
+    here, there = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for counts, side in ((here, left), (there, right)):
+        for site, count in side.items():
+            counts[_function(site)] += count
+    for key in dict.fromkeys([*here, *there]):
+        if here[key] != there[key]:
+            sites = [site for side in (right, left) for site in side if _function(site) == key]
+            others = [site for site in sites if left.get(site) != right.get(site)]
+            new = [site for site in others if site in right] or others
+            yield f"{new[0].title if len(new) == 1 else new[0].place}: {here[key]} -> {there[key]}"
 
 
 def compare_values(sides: Sides) -> Found:
@@ -111,21 +77,25 @@ def compare_values(sides: Sides) -> Found:
     """
     for number, x, y in sides.between():
         if changes := value_changes(x.values, y.values):
-            first, *more = [site.line for site in changes[:SHOWN]]
+            first, *more = changes[:SHOWN]
             lines = [f"value that the host reads {_where(sides, number)}: {first}", *more]
             place = (number_of(number), END, 4)
             return Found([Divergence("values of host reads", place, lines, sides.left.name, number)])
     return Found()
 
 
-def value_changes(left: Values, right: Values) -> tuple[SiteChange, ...]:
-    """Return the places that read other values; what is read at another place is matched first."""
+def value_changes(left: Values, right: Values) -> list[str]:
+    """List the places that read other values, in words; what is read at another place is matched first."""
     if left is None or right is None or left == right:
-        return ()
+        return []
     a, b = Counter(left.values()), Counter(right.values())
-    x, y = _rest(left, a - b), _rest(right, b - a)
-    moved = _cancel(Counter(dict.fromkeys(x, 1)), Counter(dict.fromkeys(y, 1)))
-    return tuple(SiteChange(other.title, x[site], y[other]) for site, other in moved)
+    rest, found = _rest(right, b - a), []
+    for site, text in _rest(left, a - b).items():
+        like = [other for other in rest if other.read == site.read]
+        if like:
+            other = min(like, key=lambda other: (other != site, _function(other) != _function(site)))
+            found.append(f"{other.title}: {text} -> {rest.pop(other)}")
+    return found
 
 
 def _rest(side: Mapping[Site, str], without: Counter[str]) -> dict[Site, str]:

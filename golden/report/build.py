@@ -1,17 +1,17 @@
-"""Everything that a report says about one run, gathered from two traces; verdicts in a few words."""
+"""Everything that a report says about one run, whatever its form; verdicts in a few words."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from esper_harness.report.findings import Case, Outcome
 from golden.check.results import Result
 from golden.compare import compare
-from golden.compare.divergence import Divergence
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
-from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, placed, verdict_word
+from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, gaps, placed, render, verdict_word
 from golden.trace.errors import ExitCode, UnusableInput
 from golden.trace.trace import Trace
 
@@ -24,6 +24,8 @@ _WORDS = {
     ExitCode.NOTHING_COMPARABLE: "not comparable",
     ExitCode.IDENTICAL: "identical",
 }
+_OUTCOMES: Mapping[ExitCode, Outcome] = {ExitCode.IDENTICAL: "passed", ExitCode.DIFFERENT: "failure"}
+_SHOWN = 20
 
 
 def localized(left: Path, right: Path) -> list[str]:
@@ -62,65 +64,86 @@ def trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:
 
 
 @dataclass(frozen=True, slots=True)
-class RunReport:
-    """Two traces of one run and what comparing them found."""
+class Report:
+    """All that a report says about one run: its verdict in a word, in a line, and in full.
 
-    left_title: str
-    right_title: str
-    left: Trace
-    right: Trace
-    comparison: Comparison
-    # What `golden ab --localize` found when it ran both sides again.
-    closely: tuple[str, ...] = ()
+    ``cases`` are those of JUnit. ``sides`` says what was compared with what, row by row.
+    """
 
-    @property
-    def name(self) -> str:
-        """The run's name."""
-        return self.left.about.run
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit status that it asks for."""
-        return self.comparison.code
-
-    @property
-    def divergences(self) -> tuple[Divergence, ...]:
-        """All that was found, the first first."""
-        found = self.comparison
-        return (found.first, *found.rest) if isinstance(found, Different) else ()
+    name: str
+    code: ExitCode
+    word: str
+    line: str
+    text: str
+    seconds: float
+    cases: tuple[Case, ...]
+    sides: tuple[tuple[str, str, str], ...] = ()
 
 
 def build(
     left: Trace, right: Trace, *, left_title: str, right_title: str, closely: Sequence[str] = ()
-) -> RunReport:
-    """Compare two traces and gather what there is to show."""
-    return RunReport(left_title, right_title, left, right, compare(left, right), tuple(closely))
+) -> Report:
+    """Compare two traces and say all that there is to say, with what ``closely`` was found."""
+    found, name = compare(left, right), left.about.run
+    word = verdict_word(found) if isinstance(found, Identical) else _WORDS[found.code]
+    line, text = verdict_line(name, found), render(found, left=left_title, right=right_title)
+    text = "\n".join([text, *closely])
+    cases = [] if isinstance(found, Different) else [_verdict(name, found.code, line, text)]
+    if not isinstance(found, NotComparable):
+        cases += _cases(f"golden.{name}", found)
+    a, b = left.about, right.about
+    sides = [
+        ("trace", left_title, right_title),
+        ("label", a.label, b.label),
+        ("command", " ".join(a.argv), " ".join(b.argv)),
+        ("seed", str(a.seed), str(b.seed)),
+    ]
+    names = dict.fromkeys([*a.fingerprint, *b.fingerprint])
+    sides += [(n, a.fingerprint.get(n, "unknown"), b.fingerprint.get(n, "unknown")) for n in names]
+    return Report(name, found.code, word, line, text, b.seconds, tuple(cases), tuple(sides))
 
 
-def headline(reports: Sequence[RunReport | Result]) -> str:
+def of_result(result: Result) -> Report:
+    """Say what is kept of the verdict on a run whose traces are gone."""
+    tolerated = result.code is ExitCode.IDENTICAL and result.tolerated
+    line = "; ".join(result.text.splitlines()[:2])
+    case = _verdict(result.run, result.code, line, result.text)
+    word = WITHIN_TOLERANCE if tolerated else _WORDS[result.code]
+    return Report(result.run, result.code, word, line, result.text, result.seconds, (case,))
+
+
+def _verdict(name: str, code: ExitCode, line: str, text: str) -> Case:
+    outcome = _OUTCOMES.get(code, "error")
+    message = None if outcome == "passed" else line
+    return Case(
+        group=f"golden.{name}", name="verdict", outcome=outcome, message=message, lines=text.splitlines()
+    )
+
+
+def _cases(group: str, found: Identical | Different) -> Iterator[Case]:
+    """Yield a case for each kind of thing that differs, and for all that was not compared."""
+    failures: dict[str, list[str]] = {}
+    for divergence in (found.first, *found.rest) if isinstance(found, Different) else ():
+        failures.setdefault(divergence.kind, []).append(describe(divergence)[0])
+    for kind, heads in failures.items():
+        lines = placed(heads, found)
+        more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
+        yield Case(
+            group=group, name=kind, outcome="failure", message=lines[0], lines=[*lines[:_SHOWN], *more]
+        )
+    for line in gaps(found.compared):
+        why, _, what = line.partition(": ")
+        yield Case(group=group, name=why, outcome="skipped", message=what)
+
+
+def headline(reports: Sequence[Report]) -> str:
     """Return the verdict over several runs in a few words; the worst one first."""
-    words = [_word(report) for report in reports]
-    order = dict.fromkeys([*_WORDS.values(), *words])
-    counts = {word: words.count(word) for word in order if word in words}
-    if len(reports) == 1:
+    words = [report.word for report in reports]
+    if len(words) == 1:
         return words[0]
-    return ", ".join(f"{count} {word}" for word, count in counts.items()) + f" of {len(reports)} runs"
-
-
-def _word(report: RunReport | Result) -> str:
-    if isinstance(report, RunReport) and isinstance(report.comparison, Identical):
-        return verdict_word(report.comparison)
-    if isinstance(report, Result) and report.code is ExitCode.IDENTICAL and report.tolerated:
-        return WITHIN_TOLERANCE
-    return _WORDS[report.code]
-
-
-def told_line(report: RunReport | Result) -> str:
-    """Return the verdict on a run in one line."""
-    if isinstance(report, Result):
-        first, _, rest = report.text.partition("\n")
-        return first + (f"; {rest.partition(chr(10))[0]}" if rest else "")
-    return verdict_line(report.name, report.comparison)
+    order = dict.fromkeys([*_WORDS.values(), *words])
+    counts = [f"{words.count(word)} {word}" for word in order if word in words]
+    return f"{', '.join(counts)} of {len(words)} runs"
 
 
 def verdict_line(run: str, found: Comparison) -> str:

@@ -13,7 +13,7 @@ from golden.check.fixtures import write_whole
 from golden.check.results import Result, merge
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, build, localized, told_line, trace_pairs
+from golden.report.build import Report, build, localized, of_result, trace_pairs
 from golden.report.junit import render_junit
 from golden.report.markdown import render_markdown
 from golden.trace.errors import UnusableInput, worst
@@ -67,7 +67,7 @@ def report_command(folders: tuple[Path, ...], merging: bool, outputs: tuple[Path
         reports = [_report(a, b) for a, b in trace_pairs(*folders)]
         code = worst([int(report.code) for report in reports])
     for report in reports:
-        click.echo(visible(told_line(report), _LINE))
+        click.echo(visible(report.line, _LINE))
     for line in tell(evidence) if evidence is not None else ():
         click.echo(visible(line, _LINE))
     for path in dict.fromkeys(outputs):
@@ -76,29 +76,29 @@ def report_command(folders: tuple[Path, ...], merging: bool, outputs: tuple[Path
     return code
 
 
-def _render_page(reports: list[RunReport | Result], evidence: Evidence | None) -> str:
+def _render_page(reports: list[Report], evidence: Evidence | None) -> str:
     from golden.report.page import render_page  # needs jinja2, which is an extra
 
     return render_page(reports, evidence)
 
 
-_WRITERS: dict[str, Callable[[list[RunReport | Result], Evidence | None], str]] = {
+_WRITERS: dict[str, Callable[[list[Report], Evidence | None], str]] = {
     ".html": _render_page,
     ".md": render_markdown,
     ".xml": render_junit,
 }
 
 
-def _of_result(folder: Path, result: Result) -> RunReport | Result:
+def _of_result(folder: Path, result: Result) -> Report:
     if result.left and result.right:
         report = _report(folder / result.left, folder / result.right)
         # Two traces don't tell whether the base repeats itself.
         if report.code == result.code:
             return report
-    return result
+    return of_result(result)
 
 
-def _report(left: Path, right: Path) -> RunReport:
+def _report(left: Path, right: Path) -> Report:
     a, b = load_trace(left), load_trace(right)
     closely = localized(left, right)
     return build(a, b, left_title=str(left), right_title=str(right), closely=closely)

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from esper_harness.report.markdown import code, fenced, table
-from golden.check.results import Result
 from golden.reach.evidence import Evidence
 from golden.reach.tell import tell
-from golden.report.build import RunReport, headline
-from golden.report.text import render
+from golden.report.build import Report, headline
 
 LIMIT = 1_000_000
 _CLOSING = 100  # bytes for the line that counts what is left out
 
 
 def render_markdown(
-    reports: Sequence[RunReport | Result], evidence: Evidence | None = None, *, limit: int = LIMIT
+    reports: Sequence[Report], evidence: Evidence | None = None, *, limit: int = LIMIT
 ) -> str:
     """Return the verdict, what of a change ran, a table of runs and each run's findings.
 
     Never above ``limit`` bytes of UTF-8.
     """
     head = [f"# golden: {headline(reports)}", "", *([*fenced(tell(evidence)), ""] if evidence else ())]
-    rows = table(("run", "verdict"), ((code(r.name), headline([r])) for r in reports))
+    rows = table(("run", "verdict"), ((code(r.name), r.word) for r in reports))
     # A run's section is worth more than its row: rows may take a quarter.
     shown, left = _within(rows, limit // 4, len(reports) + 2)
     lines = [*head, *shown, *([f"\n{left:,} more runs are not listed."] if left else []), ""]
@@ -45,10 +43,5 @@ def _within(parts: Iterable[str], limit: int, count: int) -> tuple[list[str], in
     return kept, count - len(kept)
 
 
-def _section(report: RunReport | Result) -> str:
-    if isinstance(report, Result):
-        text = report.text
-    else:
-        text = render(report.comparison, left=report.left_title, right=report.right_title)
-        text = "\n".join([text, *report.closely])
-    return "\n".join([f"## {code(report.name)}", "", *fenced(text.splitlines()), ""])
+def _section(report: Report) -> str:
+    return "\n".join([f"## {code(report.name)}", "", *fenced(report.text.splitlines()), ""])

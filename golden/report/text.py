@@ -88,8 +88,8 @@ def _tolerated(one: Tolerated) -> str:
     return f"{head} ({where}): {given.reason}"
 
 
-def amount_parts(compared: Compared) -> list[str]:
-    """Say how much was compared of each kind."""
+def amounts(compared: Compared) -> str:
+    """Say how much was compared of each kind, in one line."""
     parts = [
         many(compared.events, "event"),
         many(compared.steps, "optimizer step"),
@@ -102,12 +102,7 @@ def amount_parts(compared: Compared) -> list[str]:
         parts.append(many(compared.outputs, "value") + " of output")
     if compared.living:
         parts.append(many(compared.living, "state") + " of modules and own generators")
-    return parts
-
-
-def amounts(compared: Compared) -> str:
-    """Say how much was compared, in one line."""
-    return ", ".join(amount_parts(compared))
+    return ", ".join(parts)
 
 
 def gaps(compared: Compared) -> list[str]:

@@ -16,24 +16,12 @@ from tests.golden.project import PLAIN_RUN, Project
 pytest_plugins = ["pytester"]
 
 
-@given(
-    budgets=st.lists(st.floats(0.1, 100), min_size=1, max_size=30),
-    count=st.integers(1, 6),
-    measured=st.dictionaries(st.integers(0, 29), st.floats(0.1, 100)),
-)
-def test_every_run_is_in_exactly_one_shard(
-    budgets: list[float], count: int, measured: dict[int, float]
-) -> None:
+@given(st.lists(st.floats(0.1, 100), min_size=1, max_size=30), st.integers(1, 6))
+def test_every_run_is_in_exactly_one_shard(budgets: list[float], count: int) -> None:
     runs = [Run(name=f"r{i}", command=("python",), budget=budget) for i, budget in enumerate(budgets)]
-    durations = {f"r{i}": seconds for i, seconds in measured.items()}
-    shards = [shard(runs, index, count, durations) for index in range(1, count + 1)]
+    shards = [shard(runs, index, count) for index in range(1, count + 1)]
     assert sorted(run.name for part in shards for run in part) == sorted(run.name for run in runs)
-
-
-def test_shards_are_balanced_by_duration() -> None:
-    runs = [Run(name=name, command=("python",), budget=1) for name in "abcd"]
-    durations = {"a": 30.0, "b": 10.0, "c": 10.0, "d": 10.0}
-    assert [[r.name for r in shard(runs, i, 2, durations)] for i in (1, 2)] == [["a"], ["b", "c", "d"]]
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "x", "1/", "1"])

@@ -205,7 +205,7 @@ def test_properties_as_tests(plain: Project, pytester: pytest.Pytester) -> None:
 
 
 def test_shipped_run_files_are_sound() -> None:
-    from golden.record import load_run, run_files
+    from golden.record.files import load_run, run_files
 
     runs = [load_run(path) for path in run_files(Path(__file__).parents[3])]
     assert any(run.same for run in runs)
