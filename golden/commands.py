@@ -10,7 +10,7 @@ from esper_harness.report.plain import columns, many, visible
 from golden.check.ab import doctor
 from golden.check.advice import notes
 from golden.check.progress import progress
-from golden.check.verify import Failed, refuse_under_ci, unused, update
+from golden.check.verify import Failed, refuse_under_ci, update
 from golden.compare import Compared, Different, compare
 from golden.options import ProgramCommand, data_option, given, keep_line, kept, out_option, root_option
 from golden.record import Run, find_root, find_runs, record_run
@@ -115,8 +115,6 @@ def _update(runs: list[Run], root: Path, out: Path | None) -> int:
                 continue
             for path, change in found:
                 click.echo(f"{change:9} {path.relative_to(root)}")
-    for path in unused(root):
-        click.echo(f"unused    {path.relative_to(root)} (no run file; remove it by hand)")
     return worst(codes)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from golden.check.fixtures import check_writable, write_whole
+from golden.check.fixtures import write_whole
 from golden.check.progress import progress
 from golden.record.git import worktree
 from golden.simulated.child import run
@@ -37,8 +37,6 @@ def syncs_command(command: tuple[str, ...], base: str | None, devices: int, file
     No GPU is needed: values are computed on the CPU. `golden syncs -- python train.py` runs the program as it
     is. Exit status: 0; 1 with races, or with --base if syncs differ; 3 if the program failed.
     """
-    if file is not None:
-        check_writable(file)
     root = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="golden-syncs-") as scratch:
         if base is None:

@@ -6,10 +6,8 @@ A file is sealed by a digest over its own content and appears whole or not at al
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -122,17 +120,6 @@ def load_golden(path: Path, run: Run) -> Golden:
 
 def _seal(table: Mapping[str, Any]) -> str:
     return xxhash.xxh3_128_hexdigest(json.dumps(table, sort_keys=True).encode())
-
-
-def check_writable(path: Path) -> None:
-    """Raise `UnusableInput` where a file can't be written, before long work whose outcome it is to hold."""
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise UnusableInput(f"can't write {path}: {error.strerror}") from None
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -14,7 +14,6 @@ from typing import Literal
 from golden.check.ab import doctor
 from golden.check.advice import check_declared, check_matched
 from golden.check.fixtures import (
-    FOLDER,
     Golden,
     check_definition,
     common_path,
@@ -27,7 +26,7 @@ from golden.check.fixtures import (
 from golden.check.properties import Property, Recordings, judge_property
 from golden.compare import Comparison, Different, Identical, NotComparable, compare
 from golden.compare.compare import judge
-from golden.record import Run, run_files
+from golden.record import Run
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.golden import digested, everywhere, records_of
 from golden.trace.kinds import KINDS
@@ -270,9 +269,3 @@ def _write(path: Path, text: str) -> Change:
         return "unchanged"
     write_whole(path, text)
     return "created" if before is None else "changed"
-
-
-def unused(root: Path) -> list[Path]:
-    """Return folders of goldens whose run is gone. They are named, never removed."""
-    names = {path.stem for path in run_files(root)}
-    return sorted(p for p in (root / FOLDER).glob("*") if p.is_dir() and p.name not in names)

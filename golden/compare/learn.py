@@ -1,9 +1,9 @@
 """Unstable places, learnt from two runs of one tree.
 
 Single numbers, dates and ids may be learnt: in printed lines, fields of files and events, names of files,
-attributes and extra state of modules; and in which order threads print their lines. Nothing that training
-computes is: where weights, gradients, losses, random states, host reads, settings or calls of other processes
-differ, or another number of lines, files or events comes out, the program does not repeat itself.
+attributes and extra state of modules. Nothing that training computes is: where weights, gradients, losses,
+random states, host reads, settings or calls of other processes differ, or another number of lines, files or
+events comes out, the program does not repeat itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace, Unstable, write_about
-from golden.trace.unstable import field_pattern, in_words, leave_out, pattern_of, rename, shape, words_of
+from golden.trace.unstable import field_pattern, pattern_of, rename, shape
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
@@ -50,8 +50,7 @@ def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
 def learn(left: Trace, again: Trace) -> list[Unstable]:
     """Return the places in which two runs of one tree differ and that may be learnt, each once."""
     found = [*_of_events(left, again), *_of_modules(left, again), *_of_outputs(left, again)]
-    taught = with_unstable(left, found)
-    return list(dict.fromkeys([*found, *_orders(taught, with_unstable(again, found))]))
+    return list(dict.fromkeys(found))
 
 
 def _of_events(left: Trace, again: Trace) -> Iterator[Unstable]:
@@ -111,36 +110,19 @@ def _of_outputs(left: Trace, again: Trace) -> Iterator[Unstable]:
 
 
 def _printed(a: Output, b: Output) -> Iterator[str]:
-    """Yield patterns of lines whose numbers differ.
-
-    Where lines stand in another order, only those that hold a word which the other side lacks are looked at.
-    """
+    """Yield patterns of lines whose numbers differ; in another order, of those that the other side lacks."""
     mine, other = ([str(row["line"]) for row in side.rows] for side in (a, b))
-    if [shape(line)[0] for line in mine] != [shape(line)[0] for line in other]:
-        words, same = (Counter(row["line"] for row in in_words(side)) for side in (a, b))
-        mine = [line for line in mine if not words_of(line).isdisjoint(words - same)]
-        other = [line for line in other if not words_of(line).isdisjoint(same - words)]
-        mine, other = (sorted(side, key=lambda line: shape(line)[0]) for side in (mine, other))
-        if [shape(line)[0] for line in mine] != [shape(line)[0] for line in other]:
-            return
-    for x, y in zip(mine, other, strict=True):
-        pattern = _pattern(x, y)
-        if pattern is not None:
-            yield pattern
+    if not _alike(mine, other):
+        x, y = Counter(mine), Counter(other)
+        mine, other = (sorted(s.elements(), key=lambda line: shape(line)[0]) for s in (x - y, y - x))
+    if _alike(mine, other):
+        for one, same in zip(mine, other, strict=True):
+            if (pattern := _pattern(one, same)) is not None:
+                yield pattern
 
 
-def _orders(left: Trace, again: Trace) -> Iterator[Unstable]:
-    """Find streams that are printed in another order, as threads do, which may part a line from its end."""
-    sides = (leave_out(trace, trace.about.unstable) for trace in (left, again))
-    a, b = ({output.name: output for output in trace.outputs} for trace in sides)
-    for name in STREAMS:
-        if (
-            name in a
-            and name in b
-            and a[name].rows != b[name].rows
-            and in_words(a[name]) == in_words(b[name])
-        ):
-            yield Unstable(kind="order", where=name, name="of words")
+def _alike(a: Sequence[str], b: Sequence[str]) -> bool:
+    return [shape(line)[0] for line in a] == [shape(line)[0] for line in b]
 
 
 def _names(left: Sequence[Output], again: Sequence[Output]) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +22,6 @@ from torch.nn import functional as F
 from .digest import digests
 
 _VERSION = re.compile(r"(?<![\w.])\d{3,}\.\d+(\.\d+)?(?![\w.])")
-_PATIENCE_S = 10.0
 
 
 def fingerprint(device: str, profile: str) -> dict[str, str]:
@@ -44,21 +42,10 @@ def fingerprint(device: str, profile: str) -> dict[str, str]:
     return found
 
 
-def driver(said: Path = Path("/proc/driver/nvidia/version"), tool: str = "nvidia-smi") -> str:
-    """Return the version of NVIDIA's driver, as its module says or its tool; "unknown" where neither does."""
+def driver(said: Path = Path("/proc/driver/nvidia/version")) -> str:
+    """Return the version of NVIDIA's driver, as its module says; "unknown" where it does not."""
     with contextlib.suppress(OSError):
         match = _VERSION.search(said.read_text(encoding="utf-8", errors="replace"))
-        if match:
-            return match[0]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        asked = subprocess.run(
-            [tool, "--query-gpu=driver_version", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_S,
-            check=True,
-        )
-        match = _VERSION.search(asked.stdout)
         if match:
             return match[0]
     return "unknown"

@@ -24,7 +24,7 @@ from golden.trace.tolerance import Tolerance
 FORMAT = 7
 # By title and name of a field, its text.
 Kinds = Mapping[str, Mapping[str, str]]
-Place = Literal["event field", "attribute", "extra state", "file name", "field", "tag", "line", "order"]
+Place = Literal["event field", "attribute", "extra state", "file name", "field", "tag", "line"]
 # The canary says more than the name of a CPU: equal canaries mean equal kernels.
 _SAID_BY_CANARY = ("cpu", "system", "python")
 

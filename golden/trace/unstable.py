@@ -18,7 +18,6 @@ _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
 _SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _TOKEN = re.compile(rf"({_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
 _MARK = re.compile(rf"({NUMBER}|{DIFFERS})")
-_WORD = re.compile(r"[^\s\[\]()]+")
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -87,9 +86,8 @@ def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:
             return replace(look, modules=tuple(map(of_module, look.modules)))
 
         processes = tuple(replace(p, looks=tuple(map(of_look, p.looks))) for p in processes)
-    ordered = len(trace.processes) <= 1
     renamed = rename(trace.outputs, named["file name"][""])
-    outputs = tuple(_of_output(output, named, ordered=ordered) for output in renamed)
+    outputs = tuple(_of_output(output, named) for output in renamed)
     return replace(trace, events=tuple(events), processes=processes, outputs=outputs)
 
 
@@ -118,34 +116,18 @@ def _of_module(
     return replace(module, attributes=kept, extra=mine)
 
 
-def _of_output(output: Output, named: Mapping[Place, Mapping[str, set[str]]], *, ordered: bool) -> Output:
+def _of_output(output: Output, named: Mapping[Place, Mapping[str, set[str]]]) -> Output:
     fields, tags = named["field"].get(output.name), named["tag"].get(output.name)
     lines = named["line"].get(output.name)
     rows = output.rows
     if lines:
         marked = _Patterns(lines)
         rows = tuple({"line": marked(row["line"])} if row.keys() == {"line"} else row for row in rows)
-    processes = not ordered and output.name in ("stdout", "stderr")
-    if lines and processes:
-        rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
-    if output.name in named["order"]:
-        rows = in_words(replace(output, rows=rows))
     if tags:
         rows = tuple({**row, "value": DIFFERS} if row.get("tag") in tags else row for row in rows)
     if fields:
         rows = tuple(_marked(row, fields) for row in rows)
     return replace(output, rows=rows)
-
-
-def words_of(line: str) -> set[str]:
-    """Return the words of a line, in which brackets are no part of a word."""
-    return set(_WORD.findall(line))
-
-
-def in_words(output: Output) -> tuple[Mapping[str, Any], ...]:
-    """Return the words of all lines in alphabetical order: the same however threads print them."""
-    found = (word for row in output.rows for word in _WORD.findall(str(row["line"])))
-    return tuple({"line": word} for word in sorted(found))
 
 
 def _marked(tree: Any, paths: set[str]) -> Any:
