@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +135,7 @@ def _localize(result: AbResult, base: Side, head: Side, out: Path, data: Path | 
         )
     else:
         click.echo(render_localized(found))
-        write_whole(out / LOCALIZED, json.dumps(closely(found), indent=1) + "\n")
+        write_whole(out / LOCALIZED, "\n".join(closely(found)) + "\n")
 
 
 def told(since: Change | None, run: str, reached: Sides | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from golden.trace.errors import ExitCode, UnusableInput
 from golden.trace.trace import Trace
 
 # What `golden ab --localize` found, as lines, beside the traces of both sides.
-LOCALIZED = "localized.json"
+LOCALIZED = "localized.txt"
 _WORDS = {
     ExitCode.DIFFERENT: "different",
     ExitCode.RUN_FAILED: "failed",
@@ -29,21 +28,12 @@ _SHOWN = 20
 
 
 def localized(left: Path, right: Path) -> list[str]:
-    """Read what `golden ab --localize` found about two traces; nothing where it did not run.
-
-    Raises `UnusableInput` if the file that says it is damaged.
-    """
+    """Read what `golden ab --localize` found about two traces; nothing where it did not run."""
     left, right = left.resolve(), right.resolve()
     path = left.parent / LOCALIZED
     if left.parent != right.parent or (left.name, right.name) != ("base", "head") or not path.exists():
         return []
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, list) or not all(isinstance(line, str) for line in found):
-        raise UnusableInput(f"{path} is damaged; remove it, or run `golden ab --localize` again")
-    return found
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def trace_pairs(left: Path, right: Path) -> list[tuple[Path, Path]]:

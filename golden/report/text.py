@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from esper_harness.report.plain import listed, many, visible
 from golden.compare.divergence import KIND_TITLES, Divergence
-from golden.compare.events import KIND as EVENTS
-from golden.compare.final_states import KIND as FINAL_STATE
 from golden.compare.outcome import (
     Compared,
     Comparison,
@@ -23,11 +21,10 @@ from golden.compare.reads import COUNTS
 MASKED = "reads like a time or a rate, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
-_SHOWN = 10
 _UNSTABLE_SHOWN = 20
 _LINE = 4000
-# How many of them are shown, so that none of them hides the others.
-_SHARES = {EVENTS: ("changed events", 5), FINAL_STATE: ("final states", 2)}
+# So many differences of a kind are shown after the first one.
+_OF_A_KIND = 5
 
 
 def render(comparison: Comparison, *, left: str = "base", right: str = "head") -> str:
@@ -144,25 +141,16 @@ def _different(found: Different) -> list[str]:
 
 
 def following(found: Different) -> list[str]:
-    """List what follows the first divergence, in the order of the run; of events and final states a part."""
-    heads: dict[str, None] = {}
-    left_out: Counter[str] = Counter()
-    shown: Counter[str] = Counter()
-    for divergence in found.rest:
-        # Two optimizers of one model may end with the same difference: said once.
-        head = describe(divergence)[0]
-        if divergence.kind == COUNTS or head in heads:
-            continue
-        noun, most = _SHARES.get(divergence.kind, ("", _SHOWN))
-        if shown[noun] < most:
-            shown[noun] += 1
-            heads[head] = None
-        else:
-            left_out[noun] += 1
-    if not heads:
-        return []
-    rest = [f"  and {count:,} more {noun}".rstrip() for noun, count in left_out.items()]
-    return ["then:", *(f"  {head}" for head in heads), *rest]
+    """List what follows the first divergence, in the order of the run; not too many of a kind."""
+    lines, shown = list[str](), Counter[str]()
+    # Two optimizers of one model may end with the same difference: said once.
+    heads = {describe(each)[0]: each.kind for each in found.rest if each.kind != COUNTS}
+    for head, kind in heads.items():
+        shown[kind] += 1
+        lines += [f"  {head}"] if shown[kind] <= _OF_A_KIND else []
+    left_out = len(heads) - len(lines)
+    more = [f"  and {left_out:,} more"] if left_out else []
+    return ["then:", *lines, *more] if heads else []
 
 
 def _indented(divergence: Divergence, begin: str = "") -> list[str]:

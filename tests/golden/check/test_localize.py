@@ -93,13 +93,9 @@ def test_ab_localize(project: Project) -> None:
     for text in (page.read_text(), (project.root / "page.md").read_text()):
         assert "operations before step 7: aten.mul.Tensor in outside modules at other.py:" in text
         assert "cross_entropy(host(x * (1.0001 if" in text
-    assert "Where it arises" in page.read_text()
-    (out / "train" / "localized.json").write_text("{")
-    told = project.golden("report", out / "train" / "base", out / "train" / "head", "-o", page)
-    assert (told.code, "localized.json is damaged; remove it" in told.err) == (2, True), told
     # Two other traces of that folder are another comparison.
     told = project.golden("report", out / "train" / "base", out / "train" / "base-again", "-o", page)
-    assert (told.code, "Where it arises" in page.read_text()) == (0, False), told
+    assert (told.code, "operations before step" in page.read_text()) == (0, False), told
 
 
 TWO = 'command = ["python", "train.py"]\nbudget = 5\n[variants.base]\ncommand = ["python", "other.py"]\n'
