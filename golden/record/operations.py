@@ -105,9 +105,8 @@ def _text(value: Any) -> str:
 
 def _place() -> str | None:
     """Return the line that asked for an operation; None for what comes from another process."""
-    frame: Any = sys._getframe(2)
-    if place := place_of(frame):
-        return place
-    while frame is not None and frame.f_code.co_filename != _RECEIVING:
-        frame = frame.f_back
-    return "" if frame is None else None
+    receiving: Any = sys._getframe(2)
+    place = place_of(receiving)
+    while receiving is not None and receiving.f_code.co_filename != _RECEIVING:
+        receiving = receiving.f_back
+    return place if receiving is None else None
