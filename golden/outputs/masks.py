@@ -14,21 +14,18 @@ from golden.trace.paths import Patterns
 
 # A field whose name has one of these words is a time or a rate.
 _WORDS = {
-    *("time", "times", "elapsed", "eta", "duration", "took", "latency", "seconds", "secs", "sec", "runtime"),
+    *("time", "times", "elapsed", "duration", "took", "latency", "seconds", "secs", "sec", "runtime"),
     *("fps", "sps", "ips", "speed", "throughput", "mfu", "wall", "walltime", "timestamp", "date", "datetime"),
     *("pid", "hostname", "rss", "created", "creation", "modified", "updated"),
 }
 _ENDINGS = ("_s", "_ms", "_us", "_ns", "created_at", "updated_at", "per_second")
-# ... unless it is a count of steps, or its last word is that of a setting or a score.
-_COUNTS = frozenset({"step", "steps"})
+# ... unless another one says that it is a count of steps, a setting or a score.
 _NOT_MEASURED = frozenset(
     {
-        *("limit", "constant", "scale", "horizon", "weight", "penalty", "reward", "coef", "loss", "error"),
-        *("mse", "mae", "rmse", "acc", "accuracy", "embedding", "embeddings", "dim"),
+        *("step", "steps", "limit", "constant", "scale", "horizon", "weight", "penalty", "reward", "coef"),
+        *("loss", "error", "mse", "mae", "rmse", "acc", "accuracy", "embedding", "embeddings", "dim"),
     }
 )
-# The time that is left, or the size of a step.
-_ETA, _OF_A_STEP = "eta", frozenset({"min", "max", "init", "decay"})
 _SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 _NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:ms|us|µs|μs|ns|s|secs?|seconds?|mins|minutes?|hrs?|hours?)"
@@ -68,8 +65,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 _TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
-# A name of a file as a person gives it: what tempfile makes up has eight characters and more.
-_GIVEN_NAME = re.compile(r"/(?!tmp)([A-Za-z]{1,7}\d{0,3}\.[A-Za-z]\w{0,11})$")
 _DATE = re.compile(
     r"(?<!\d)(20\d\d)([-_.]?)(\d\d)\2(\d\d)"
     r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:Z|[+-]\d\d:?\d\d)?"
@@ -83,14 +78,12 @@ _LONG = 16_384
 _LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-# The bars of tqdm and of what imitates it: how often they are drawn depends on time, and so does the end of a
-# longer bar that one is drawn over.
-_BAR_ENDS = r"(?:\[[^\]]*\]?)?(?:[^\[\]]*\])?"
-_DRAWN_BAR = re.compile(rf"^.*?\d+%\|[^|]*\|[^\[]*{_BAR_ENDS}")
-_UNBOUNDED_BAR = re.compile(rf"^(?:.*?: )?\d+it (?=\[){_BAR_ENDS}")
+# The bars of tqdm and of what imitates it: how often they are drawn depends on time.
+_BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]*\]?)?")
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
-_ESCAPE = re.compile(r"(\x1b\[\d*A|\x1b\[[0-2]?K|\x1b\[[0-9;?]*[A-Za-z]|\n|\r)")
+# Ends a line, begins it again, or goes up by some.
+_DRAWN = re.compile(r"\r?\n|\r|\x1b\[\d*A")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
@@ -139,7 +132,7 @@ class Masks:
         text = _DATE.sub(_unless_other_day, text)
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
-        text = _TEMPORARY.sub(_given_name, text)
+        text = _TEMPORARY.sub("<temporary>", text)
         return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
     def is_unstable(self, path: str, value: Any = None) -> bool:
@@ -148,36 +141,40 @@ class Masks:
         No truth value and no table is one of these.
         """
         name = path.rpartition(".")[2].rpartition("/")[2]
-        words = _words(name)
-        timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_COUNTS)
-        if timed and (words & _WORDS == {_ETA} and not words.isdisjoint(_OF_A_STEP)):
-            timed = False
-        if timed and _SPLIT.split(name)[-1].lower() in _NOT_MEASURED:
-            timed = False
+        words = {word.lower() for word in _SPLIT.split(name)}
+        timed = not words.isdisjoint(_WORDS) and words.isdisjoint(_NOT_MEASURED)
         measured = timed or name.lower().endswith(_ENDINGS)
         return self.unstable.name(path) or (measured and not isinstance(value, (bool, Mapping)))
 
     def lines(self, text: str) -> Iterator[str]:
-        """Yield the lines of a text that can repeat; of what was drawn over, only what remained."""
-        warned = False
-        for line in _screen(text.replace("\r\n", "\n")):
+        """Yield the lines of a text that can repeat, and each state of one that is drawn over.
+
+        Of bars that follow each other the last one that is full: the others depend on time.
+        """
+        bar, warned = "", False
+        for line in _DRAWN.split(text):
             shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
-            if "%|" in shown and "100%|" not in shown:
-                # How far it is drawn depends on time; what was printed behind it does not.
-                shown = _DRAWN_BAR.sub("", shown).rstrip()
-            shown = _UNBOUNDED_BAR.sub("", shown)
+            if drawn := _BAR.match(shown):
+                bar = drawn[0].rstrip() if "100%|" in drawn[0] else bar
+                shown = shown[drawn.end() :].rstrip()
             echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
             # What the run file masks as a whole may be there or not.
             if shown in ("", "<unstable>") or echoed:
                 continue
-            self.left_out.lines += _MEASURED.search(shown) is not None
-            yield shown
+            yield from filter(None, (self._noted(bar), self._noted(shown)))
+            bar = ""
+        if bar:
+            yield self._noted(bar)
+
+    def _noted(self, line: str) -> str:
+        self.left_out.lines += _MEASURED.search(line) is not None
+        return line
 
     def tree(self, value: Any, path: str = "") -> Any:
         """Return a tree without its unstable fields."""
         if isinstance(value, Mapping):
             found = {}
-            for key, item in _named(value):
+            for key, item in value.items():
                 # A table by path, such as Lightning's of the best checkpoints.
                 masked = self.text(key) if key.startswith("/") else key
                 name = key if masked in found else masked
@@ -201,47 +198,6 @@ class Masks:
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
-
-
-def _screen(text: str) -> Iterator[str]:
-    """Yield the lines as a terminal shows them in the end: a carriage return begins its line again."""
-    if "\r" not in text and "\x1b" not in text:
-        yield from text.split("\n")
-        return
-    lines, row, column = [""], 0, 0
-    for part in _ESCAPE.split(text):
-        if part == "\n":
-            row, column = row + 1, 0
-            if row == len(lines):
-                lines.append("")
-        elif part == "\r":
-            column = 0
-        elif part.startswith("\x1b["):
-            if part.endswith("A"):
-                row = max(0, row - int(part[2:-1] or 1))
-            elif part.endswith("K"):
-                lines[row] = lines[row][:column]
-        elif part:
-            before = lines[row]
-            lines[row] = before[:column].ljust(column) + part + before[column + len(part) :]
-            column += len(part)
-    yield from lines
-
-
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _SPLIT.split(name)}
-
-
-def _named(table: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the items of a table by text: of two keys with one text, the one that is no text in brackets."""
-    for key, item in table.items():
-        yield str(key) if isinstance(key, str) or str(key) not in table else f"[{key!r}]", item
-
-
-def _given_name(match: re.Match[str]) -> str:
-    """Return a path of which only the last part can repeat, and only if a person gave it."""
-    given = _GIVEN_NAME.search(match[0])
-    return f"<temporary>/{given[1]}" if given else "<temporary>"
 
 
 def _unless_other_day(match: re.Match[str]) -> str:

@@ -24,7 +24,6 @@ _TENSOR_MAKERS = {
 }
 _PARAMETER_MAKERS = {"torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state"}
 _MAPPINGS = {"collections.OrderedDict", "builtins.dict", "collections.defaultdict"}
-_SEQUENCES = {"builtins.list", "builtins.tuple", "builtins.set", "builtins.frozenset", "collections.deque"}
 _DEEPEST = 60
 
 
@@ -194,9 +193,6 @@ def _plain_record(found: _Record, above: tuple[Any, ...]) -> Any:
         return plain(found.args[0], above)
     if found.name in _MAPPINGS and not found.states:
         return {_key(key): plain(item, above) for key, item in found.items}
-    if found.name in _SEQUENCES:
-        inside = found.args[0] if found.args and isinstance(found.args[0], (list, tuple)) else []
-        return [plain(item, above) for item in [*inside, *(item for _, item in found.items)]]
     tree: dict[str, Any] = {"type": found.name}
     # The order of what an object holds says nothing, that of what it was made from does.
     if found.args:
@@ -226,15 +222,8 @@ def _tensor(args: list[Any]) -> str:
         values = torch.as_strided(usable, tuple(size), tuple(stride), offset).contiguous()
     except RuntimeError as error:
         raise Unreadable(str(error).splitlines()[0]) from None
-    return describe(values)
-
-
-def describe(values: torch.Tensor) -> str:
-    """Return dtype, shape and digest of a dense tensor on the CPU."""
-    import torch
-
-    raw = values.reshape(-1).view(torch.uint8).numpy()
-    return f"{str(values.dtype)[6:]}{list(values.shape)} {xxhash.xxh3_128_hexdigest(raw.data)}"
+    digest = xxhash.xxh3_128_hexdigest(values.reshape(-1).view(torch.uint8).numpy().data)
+    return f"{str(values.dtype)[6:]}{list(values.shape)} {digest}"
 
 
 def _dtype(name: str, args: list[Any]) -> torch.dtype:

@@ -19,7 +19,6 @@ from golden.outputs.pickles import Unreadable, is_checkpoint, is_pickle, read_ch
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
 from golden.trace.outputs import Output
-from golden.trace.paths import Patterns
 
 _PICKLES = {".pkl", ".pickle", ".joblib"}
 # Of larger pickles under other names, such as games to learn from, the digest says as much and costs less.
@@ -128,16 +127,11 @@ def _rows(path: Path, masks: Masks) -> tuple[str, Rows]:
     text = _text(raw)
     if text is None:
         return "binary", ({"bytes": f"bytes[{len(raw)}] {xxhash.xxh3_128_hexdigest(raw)}"},)
-    if "metrics" in path.parts and suffix == "" and (table := _mlflow(text)):
-        return "metric", table
     if suffix == ".json":
         return "json", read_json(text, masks)
     if suffix in (".jsonl", ".ndjson"):
         return "json lines", read_json_lines(text, masks)
     if suffix in (".csv", ".tsv"):
-        if path.name.endswith("monitor.csv"):
-            # What the wrappers called Monitor of gym's descendants write: t is a time.
-            masks = replace(masks, unstable=Patterns((*masks.unstable.patterns, "t")))
         return "table", read_table(text, masks, "," if suffix == ".csv" else "\t")
     if is_table(text):
         return "table", read_table(text, masks, "\t")
@@ -155,18 +149,3 @@ def _text(raw: bytes) -> str | None:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
-
-
-def _mlflow(text: str) -> Rows:
-    """Return the lines of a metric that mlflow keeps in a file: time, value, step."""
-    rows = []
-    for line in text.splitlines():
-        parts = line.split()
-        if len(parts) != 3:
-            return ()
-        try:
-            int(parts[0])
-            rows.append({"value": float(parts[1]), "step": int(parts[2])})
-        except ValueError:
-            return ()
-    return tuple(rows)

@@ -16,8 +16,6 @@ from golden.outputs.pickles import Unreadable
 
 _STEP, _GRAPH, _SUMMARY = 2, 4, 5
 _VALUE, _TAG, _SIMPLE, _TENSOR, _METADATA = 1, 1, 2, 8, 9
-# In a GraphDef, and in a NodeDef.
-_NODE, _ATTRIBUTE = 1, 5
 # Holds the time at which a session began or ended.
 _SESSION = ("_hparams_/session_start_info", "_hparams_/session_end_info")
 
@@ -31,7 +29,8 @@ def read_event_file(raw: bytes) -> tuple[Mapping[str, Any], ...]:
             if field == _STEP and isinstance(value, int):
                 step = value
             elif field == _GRAPH:
-                rows.append({"tag": "(graph)", "step": step, "value": _graph(value)})
+                # In which order it has the attributes of a node is chance.
+                rows.append({"tag": "(graph)", "step": step, "value": _digest(bytes(sorted(value)))})
             elif field == _SUMMARY:
                 rows += [
                     {"tag": tag, "step": step, "value": number}
@@ -66,19 +65,6 @@ def _value(message: bytes) -> tuple[str, Any]:
         elif field != _METADATA:
             content += value if isinstance(value, bytes) else repr(value).encode()
     return tag, number if number is not None else _digest(content)
-
-
-def _graph(content: bytes) -> str:
-    """Return the digest of a ``GraphDef``, whose nodes' attributes are a map: in which order is chance."""
-    parts: list[object] = []
-    for number, value in _fields(content):
-        if number == _NODE and isinstance(value, bytes):
-            inside = list(_fields(value))
-            attributes = sorted(repr(each) for each in inside if each[0] == _ATTRIBUTE)
-            parts.append(([each for each in inside if each[0] != _ATTRIBUTE], attributes))
-        else:
-            parts.append((number, value))
-    return f"graph[{len(content)}] {xxhash.xxh3_128_hexdigest(repr(parts).encode())}"
 
 
 def _digest(content: Any) -> str:
