@@ -104,7 +104,6 @@ def compare_process(both: Sides, kinds: Sequence[Kind]) -> Found:
     unread = list(dict.fromkeys([*left.unread, *right.unread]))
     compared = Compared(
         uncompared=(f"what can't be read ({listed(unread, 3)})",) if unread else (),
-        places=((right.name, right.place),) if right.place else (),
     )
     divergences: list[Divergence] = []
     for kind in kinds:

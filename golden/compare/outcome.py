@@ -15,8 +15,7 @@ class Compared:
     """The amounts that were compared, pair by pair; ``left_out`` counts final states that could not be.
 
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
-    the program's own generators; ``uncompared`` names what was not. ``places`` are those
-    of ranks in a mesh of devices.
+    the program's own generators; ``uncompared`` names what was not.
     ``unstable`` are places that differ between two runs of the base, ``unwatched`` files that the program
     wrote where nothing looks, with what to do about it, ``masked`` what reads like a time or a rate.
     """
@@ -32,7 +31,6 @@ class Compared:
     outputs: int = 0
     living: int = 0
     uncompared: tuple[str, ...] = ()
-    places: tuple[tuple[str, str], ...] = ()
     unstable: tuple[str, ...] = ()
     unwatched: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()

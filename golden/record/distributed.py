@@ -1,4 +1,4 @@
-"""Communication of a rank, call by call: what it asks for, gives and gets, as digests; its place in meshes.
+"""Communication of a rank, call by call: what it asks for, gives and gets, as digests.
 
 Listens to the functions of torch.distributed as the program calls them, and adds none of its own. What
 DistributedDataParallel reduces inside of C++ is not among them.
@@ -6,7 +6,6 @@ DistributedDataParallel reduces inside of C++ is not among them.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import threading
@@ -80,15 +79,12 @@ class Collectives:
         self._rows: list[Row] = []
         self._numbers: dict[str, int] = {}
         self._fresh: list[tuple[int, str]] = []
-        # Coordinates in the mesh of most dimensions, the first of several.
-        self._place: list[tuple[str, int]] = []
 
     def install(self) -> None:
         """Listen from now on; nothing where torch was built without torch.distributed."""
         if not torch.distributed.is_available():
             return
         from torch.distributed import distributed_c10d
-        from torch.distributed.device_mesh import DeviceMesh
 
         for name, (given, filled) in _CALLS.items():
             original = getattr(distributed_c10d, name, None)
@@ -108,16 +104,6 @@ class Collectives:
 
         torch.distributed.init_process_group = observed_join
         put(distributed_c10d, "init_process_group", observed_join)
-        make: Any = DeviceMesh.__init__
-
-        @functools.wraps(make)
-        def observed_mesh(mesh: Any, /, *args: Any, **kwargs: Any) -> None:
-            make(mesh, *args, **kwargs)
-            # A mesh of another kind than those known is only not named.
-            with contextlib.suppress(Exception):
-                self._note_place(mesh)
-
-        DeviceMesh.__init__ = observed_mesh  # type: ignore[method-assign, assignment]
 
     def _listening(self, name: str, original: Any, given: str, filled: str) -> Any:
         @functools.wraps(original)
@@ -159,18 +145,6 @@ class Collectives:
             row: Row = [number, point, before, ""]
             self._rows.append(row)
             return row
-
-    def _note_place(self, mesh: Any) -> None:
-        place = mesh.get_coordinate()
-        # In a single dimension the place is the rank.
-        if place is None or len(place) < 2 or (self._place and len(self._place) >= len(place)):
-            return
-        names = mesh.mesh_dim_names or [f"dimension {number}" for number in range(len(place))]
-        self._place = list(zip(map(str, names), map(int, place), strict=True))
-
-    def place(self) -> str:
-        """Return the coordinates in a mesh, as ``dp 1, tp 0``; empty without such a mesh."""
-        return ", ".join(f"{name} {number}" for name, number in self._place)
 
     def take(self) -> dict[str, Any]:
         """Return the calls since the last time in order, if there are any; write those that are new."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -46,20 +45,6 @@ def top_of(root: Path) -> Path | None:
     except UnusableInput:
         return None
     return Path(found.stdout.rstrip("\n")).resolve() if found.returncode == 0 else None
-
-
-def imports_by_name(folder: Path) -> bool:
-    """Tell whether a Python file beside or below a folder imports modules of it by its name."""
-    space = "[[:space:]]+"
-    named = (
-        rf"^[[:space:]]*(from|import){space}{re.escape(folder.name)}(\.|{space}import{space})[[:alnum:]_]+"
-    )
-    try:
-        found = _git(folder.parent, "grep", "--no-index", "--exclude-standard", "-hoE", named, "--", "*.py")
-    except UnusableInput:
-        return False
-    names = {re.split(r"[.\s]", line)[-1] for line in found.stdout.splitlines()}
-    return any((folder / name).is_dir() or (folder / f"{name}.py").is_file() for name in names)
 
 
 def ignored_below(root: Path) -> list[str]:

@@ -370,7 +370,6 @@ class Observer:
             **self._held.step(last=True),
             "left_out": sorted(self._left_out),
             "loader_processes": self._occasions.loader_processes,
-            "place": self._collectives.place(),
             "held": self._held.facts(),
             "unlooked": self._living.failed,
             "unread": [*self._unread, *self._living.unread, *self._held.unread()],

@@ -15,7 +15,6 @@ from typing import Any
 
 from esper_harness.report.plain import many
 from golden.record.exits import Rank, first, ranks, why
-from golden.record.git import imports_by_name
 from golden.record.live import Program, count_steps, registered
 from golden.record.run import Profile, Run
 from golden.simulated.child import simulated
@@ -149,23 +148,13 @@ def environment(run: Run, *, root: Path, observe: Mapping[str, Any]) -> dict[str
     named = [p for p in variables.get("PYTHONPATH", "").split(os.pathsep) if p]
     if "PYTHONPATH" in run.environment:
         named = [str(root / entry) for entry in named]
-    own = [root, *([root / "src"] if _holds_modules(root / "src", run.command) else [])]
+    # What can be installed may be imported from its folder `src`: then the tree's own must be found first.
+    own = [root, *([root / "src"] if any((root / name).is_file() for name in _INSTALLS) else [])]
     variables["PYTHONPATH"] = os.pathsep.join([str(_INJECT), *(str(each.resolve()) for each in own), *named])
     variables["GOLDEN_OBSERVE"] = json.dumps(observe)
     if count := simulated(run.device):
         variables |= simulating(Path(observe["out"]), count)
     return variables
-
-
-def _holds_modules(src: Path, command: Sequence[str]) -> bool:
-    """Tell whether modules are imported from a folder `src`, not by its name, as those of a package are.
-
-    What can be installed may be imported from it in any case: then the tree's own must be found first.
-    """
-    if not src.is_dir() or any((src.parent / name).is_file() for name in _INSTALLS):
-        return src.is_dir()
-    by_name = any(word.partition(".")[0] == "src" for word in command) or imports_by_name(src)
-    return not by_name and not (src / "__init__.py").is_file()
 
 
 def execute(

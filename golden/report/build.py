@@ -10,7 +10,7 @@ from esper_harness.report.findings import Case, Outcome
 from golden.check.results import Result
 from golden.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical, NotComparable
-from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, gaps, placed, render, verdict_word
+from golden.report.text import WITHIN_TOLERANCE, describe, equal_lines, gaps, render, verdict_word
 from golden.trace.errors import ExitCode, UnusableInput
 from golden.trace.trace import Trace
 
@@ -115,8 +115,7 @@ def _cases(group: str, found: Identical | Different) -> Iterator[Case]:
     failures: dict[str, list[str]] = {}
     for divergence in (found.first, *found.rest) if isinstance(found, Different) else ():
         failures.setdefault(divergence.kind, []).append(describe(divergence)[0])
-    for kind, heads in failures.items():
-        lines = placed(heads, found)
+    for kind, lines in failures.items():
         more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
         yield Case(
             group=group, name=kind, outcome="failure", message=lines[0], lines=[*lines[:_SHOWN], *more]
@@ -144,4 +143,4 @@ def verdict_line(run: str, found: Comparison) -> str:
         case NotComparable(reason=reason):
             return f"{run}: not comparable: {reason}"
         case Different(first=divergence):
-            return f"{run}: different: {placed(describe(divergence)[:1], found)[0]}"
+            return f"{run}: different: {describe(divergence)[0]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -43,20 +42,6 @@ def render(comparison: Comparison, *, left: str = "base", right: str = "head") -
         case Different():
             lines = [f"different: {left} and {right}", *_different(comparison)]
     return "\n".join(visible(line, _LINE) for line in lines)
-
-
-def placed(lines: Sequence[str], found: Comparison) -> list[str]:
-    """Return ranks with their place in a mesh of devices, where they have one: ``rank 3 (dp 1, tp 1)``."""
-    compared = found.compared if not isinstance(found, NotComparable) else None
-    by_rank = {name.removeprefix("rank-"): place for name, place in compared.places} if compared else {}
-    if not by_rank:
-        return list(lines)
-
-    def put(match: re.Match[str]) -> str:
-        place = by_rank.get(match[1])
-        return f"rank {match[1]} ({place})" if place else match[0]
-
-    return [re.sub(r"\brank[ -](\d+)\b", put, line) for line in lines]
 
 
 def verdict_word(found: Identical) -> str:
@@ -135,7 +120,6 @@ def _different(found: Different) -> list[str]:
     for divergence in found.rest:
         if divergence.kind == COUNTS:
             lines += _indented(divergence)
-    lines = placed(lines, found)
     lines += tolerance_lines(found.tolerated)
     return [*lines, f"compared: {amounts(found.compared)}", *gaps(found.compared)]
 

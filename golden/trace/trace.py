@@ -157,7 +157,7 @@ class Process(Between):
     ``finals`` are the safetensors files of the final state, by optimizer, or digests of them. ``looks`` are
     empty where nothing looked at what lives. ``loader_processes`` of a loader read for it, uncounted;
     ``unstable_seen`` are the patterns that left out extra state; ``unlooked`` names the error that ended the
-    looks, ``unread`` tensors and objects that can't be read. ``place`` is that in a mesh of devices. ``held``
+    looks, ``unread`` tensors and objects that can't be read. ``held``
     are the settings of its optimizers, by number, of its scalers and of itself at its end; None where nothing
     looked at them.
     """
@@ -172,7 +172,6 @@ class Process(Between):
     unstable_seen: tuple[str, ...] = ()
     unlooked: str = ""
     unread: tuple[str, ...] = ()
-    place: str = ""
     held: Mapping[str, Any] | None = None
 
     def close_look(self, what: Literal["dense", "lines", "operations"], step: int) -> Path | None:
@@ -313,7 +312,6 @@ def _process(folder: Path, lines: Sequence[Record]) -> Process:
         unstable_seen=tuple(looks.unstable_seen),
         unlooked=end.get("unlooked", ""),
         unread=tuple(end.get("unread", ())),
-        place=end.get("place", ""),
         held=end.get("held"),
         finals={int(optimizer): digest for optimizer, digest in end["finals"].items()}
         if "finals" in end

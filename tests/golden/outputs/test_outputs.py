@@ -320,8 +320,9 @@ def test_masks(line: str, kept: str) -> None:
 
 def test_of_bars_the_last_one_that_is_full_counts_however_often_they_are_drawn() -> None:
     end = "\r100%|##| 2/2 [00:01<00:00, 3.1it/s, loss=0.25]"
-    often = f"\r  0%|  | 0/2 [00:00<?, ?it/s]\r 50%|# | 1/2 [00:00<00:01, 2.0it/s]{end.replace('0.25', '0.5')}{end}\n"
-    seldom = f"\r  0%|  | 0/2 [00:00<?, ?it/s]{end}\n\x1b[A"
+    begin = "\r  0%|  | 0/2 [00:00<?, ?it/s]"
+    often = f"{begin}\r 50%|# | 1/2 [00:00<00:01, 2.0it/s]{end.replace('0.25', '0.5')}{end}\n"
+    seldom = f"{begin}{end}\n\x1b[A"
     drawn, less = (list(Masks({}).lines(f"a\n{text}b\r\nc\rd\n")) for text in (often, seldom))
     assert drawn == less == ["a", "100%|##| 2/2 [<time>, loss=0.25]", "b", "c", "d"]
 
