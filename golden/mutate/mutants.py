@@ -38,13 +38,12 @@ class Mutant:
     before: str
     after: str
     edit: Edit
-    encoding: str
     needs: frozenset[int] = frozenset()
     runs: tuple[str, ...] = ()
 
     def applied(self, data: bytes) -> bytes:
         """Return the file with the mistake."""
-        return self.edit.applied(data, self.encoding)
+        return self.edit.applied(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class _Place:
 
 
 def mutants(path: str, data: bytes) -> Iterator[Mutant]:
-    """Give all that the operators make of a file; nothing of one that is no Python."""
+    """Give all that the operators make of a file; nothing of one that is no Python in UTF-8."""
     try:
         source = Source(data)
     except (cst.ParserSyntaxError, UnicodeError, LookupError, SyntaxError, ValueError, RecursionError):
@@ -86,7 +85,6 @@ def mutants(path: str, data: bytes) -> Iterator[Mutant]:
             before=before,
             after=after,
             edit=edit,
-            encoding=source.encoding,
             needs=place.needs,
         )
 

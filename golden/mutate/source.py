@@ -18,25 +18,23 @@ class Edit:
     end: int
     text: bytes
 
-    def applied(self, data: bytes, encoding: str = "utf-8") -> bytes:
-        """Return the file with the edit; it may be written in another encoding."""
-        text = data.decode(encoding).encode()
-        return (text[: self.start] + self.text + text[self.end :]).decode().encode(encoding)
+    def applied(self, data: bytes) -> bytes:
+        """Return the file with the edit."""
+        return data[: self.start] + self.text + data[self.end :]
 
 
 class Source:
-    """One parsed file; its ``data`` are in UTF-8 whatever the file's encoding.
+    """One parsed file.
 
     Raises `libcst.ParserSyntaxError`, `UnicodeError`, `LookupError` for an encoding that there isn't, and
-    ValueError where libcst does not keep the file as it is.
+    ValueError where it is not in UTF-8, or libcst does not keep it as it is.
     """
 
     def __init__(self, data: bytes) -> None:
         module = cst.parse_module(data)
-        self.encoding = module.encoding
-        self.data = module.code.encode()
-        if module.code.encode(self.encoding) != data:
-            raise ValueError("a byte order mark, or form feeds")
+        self.data = data
+        if module.code.encode() != data:
+            raise ValueError("not in UTF-8, a byte order mark, or form feeds")
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         self.module = wrapper.module
         self._spans: Mapping[cst.CSTNode, CodeSpan] = wrapper.resolve(ByteSpanPositionProvider)

@@ -21,7 +21,7 @@ import xxhash
 from ..kinds.random_states import plain
 from ..trace.digest import hex_digest
 from .hooks import put
-from .reads import is_program, place_in_tree, place_of
+from .reads import is_program, place_of
 
 _AT_MOST = 512
 # Places that are named of generators without a seed.
@@ -89,15 +89,11 @@ class OwnGenerators:
 
     def _note_unseeded(self, maker: FrameType) -> None:
         # Libraries make their own, for names of temporary files and of symbols: no run depends on them.
-        if not is_program(maker):
-            return
-        self.unseeded += 1
-        place = place_in_tree(maker)
-        if place != place_of(maker):
-            # Of a line that imports or calls a package.
-            place += f" in {maker.f_globals['__name__'].partition('.')[0]}"
-        if len(self.unseeded_at) < _SHOWN and place not in self.unseeded_at:
-            self.unseeded_at.append(place)
+        if is_program(maker):
+            self.unseeded += 1
+            place = place_of(maker)
+            if len(self.unseeded_at) < _SHOWN and place not in self.unseeded_at:
+                self.unseeded_at.append(place)
 
     def _note(self, kind: str, generator: Any) -> None:
         place = place_of(sys._getframe(2))

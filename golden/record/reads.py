@@ -239,19 +239,6 @@ def place_of(frame: FrameType | None) -> str:
     return ""
 
 
-def place_in_tree(frame: FrameType) -> str:
-    """As `place_of`, but of the nearest frame in the folder that the program runs in, if there is one."""
-    here = str(Path.cwd()) + os.sep
-    nearest: FrameType | None = frame
-    while nearest is not None:
-        file = nearest.f_code.co_filename
-        inside = file.startswith(here) or not Path(file).is_absolute()
-        if inside and not any(name in file for name in _INSTALLED) and is_program(nearest):
-            return place_of(nearest)
-        nearest = nearest.f_back
-    return place_of(frame)
-
-
 def is_program(frame: FrameType) -> bool:
     """Tell whether a frame is the program's own, or of a package that trains for it."""
     return _kind_of(frame.f_code) == _PROGRAM

@@ -104,11 +104,9 @@ CASES = {
         makes=(
             ("for i in range(n):\n    f(i)\n", "for i in range((n) - 1):\n    f(i)\n"),
             ("for i in range(1, n):\n    f(i)\n", "for i in range(1, (n) - 1):\n    f(i)\n"),
-            ("for i in x:\n    break\n", "for i in x:\n    continue\n"),
-            ("for i in x:\n    continue\n", "for i in x:\n    break\n"),
         ),
-        # Numbers are the operator of constants', and a while loop might never end.
-        leaves=("for i in range(3):\n    f(i)\n", "while True:\n    break\n", "for i in x:\n    f(i)\n"),
+        # Numbers are the operator of constants'.
+        leaves=("for i in range(3):\n    f(i)\n", "for i in x:\n    f(i)\n"),
     ),
     "mode": Cases(
         makes=(
@@ -133,10 +131,9 @@ CASES = {
     "order": Cases(
         makes=(
             ("loss.backward()\noptimizer.step()\n", "optimizer.step()\nloss.backward()\n"),
-            ("old = new\nnew = f(old)\n", "new = f(old)\nold = new\n"),
             ("a()\n# why\nb()\n", "b()\n# why\na()\n"),
         ),
-        # Independent statements; a definition can't come after its use; what spans lines would move others.
+        # What calls nothing; a definition can't come after its use; what spans lines would move others.
         leaves=(
             "a = 1\nb = 2\n",
             "a = x.y\nb = f(z)\n",
@@ -162,16 +159,6 @@ CASES = {
         ),
         # Without the first one there is no such name.
         leaves=("x = f(y)\n", "a, b = f(c)\n", "def f():\n    global x\n"),
-    ),
-    "swallowed": Cases(
-        makes=(
-            ("if bad:\n    raise ValueError(x)\n", "if bad:\n    pass\n"),
-            (
-                "try:\n    f()\nexcept E:\n    g()\n    raise\n",
-                "try:\n    f()\nexcept E:\n    g()\n    pass\n",
-            ),
-        ),
-        leaves=("try:\n    f()\nexcept E:\n    pass\n", "def f():\n    raise NotImplementedError\n"),
     ),
     "zero_grad": Cases(
         makes=(
@@ -218,15 +205,16 @@ def test_what_never_runs_is_left_alone() -> None:
     assert list(mutants("a.py", text.encode())) == []
 
 
-@pytest.mark.parametrize("text", ["def (", "x = '\n", "# -*- coding: nothing -*-\nx = 1\n", "x = 1\0\n"])
+@pytest.mark.parametrize(
+    "text", ["def (", "x = '\n", "# -*- coding: latin-1 -*-\nx = 'é'\n", "x = 1\0\n", "\ufeffx = 1\n"]
+)
 def test_nothing_of_what_is_no_python(text: str) -> None:
     assert list(mutants("a.py", text.encode())) == []
 
 
-def test_other_encodings_and_line_ends_stay() -> None:
-    data = "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 + z\r\n".encode("latin-1")
-    texts = {found.applied(data) for found in mutants("a.py", data)}
-    assert "# -*- coding: latin-1 -*-\r\nx = 'é'\r\ny = 1 - z\r\n".encode("latin-1") in texts
+def test_line_ends_stay() -> None:
+    data = "x = 'é'\r\ny = 1 + z\r\n".encode()
+    assert "x = 'é'\r\ny = 1 - z\r\n".encode() in {found.applied(data) for found in mutants("a.py", data)}
 
 
 def test_every_statement_of_python_has_its_lines() -> None:
@@ -259,11 +247,6 @@ def test_part_of_a_long_expression_has_its_own_lines() -> None:
     needed = {(found.operator, found.after): found.needs for found in mutants("a.py", text.encode())}
     assert needed["arithmetic", "a - 1"] == {2}
     assert needed["constant", "else c + 3"] == {4}
-
-
-def test_byte_order_mark_stays() -> None:
-    data = "\ufeffx = 'é'; y = 1 + z\n".encode()
-    assert "\ufeffx = 'é'; y = 1 - z\n".encode() in {m.applied(data) for m in mutants("a.py", data)}
 
 
 def test_identity_stays_when_lines_move() -> None:

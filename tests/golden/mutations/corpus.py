@@ -113,7 +113,6 @@ class Mutation:
             before=self.before,
             after=self.after,
             edit=Edit(start, start + len(old), new),
-            encoding="utf-8",
             runs=tuple(dict.fromkeys([self.run, *TRAINER_RUNS])),
         )
 
