@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import xxhash
 
 from golden.mutate.mutants import Mutant, mutants
 from golden.mutate.original import Original
+from golden.reach.changes import compiled
 from golden.record import Run
 from golden.trace.errors import NothingComparable
 
@@ -44,14 +46,15 @@ class Plan:
     """The mutants that are tried, in order.
 
     ``possible`` are all on lines that the runs execute, in the order of the draw; ``drawn`` are those of them
-    that are tried while there is time. ``unreached`` counts those on lines that no run executes. No line of
-    the ``idle`` files runs.
+    that are tried while there is time. ``unreached`` counts those on lines that no run executes,
+    ``equivalent`` those that are the same program. No line of the ``idle`` files runs.
     """
 
     originals: Mapping[str, Original]
     possible: Sequence[Mutant]
     drawn: Sequence[Mutant]
     unreached: int
+    equivalent: int
     idle: Sequence[str]
 
     def reached_by(self, run: str) -> int:
@@ -74,20 +77,25 @@ def make_plan(
     by_name = {each.run.name: each for each in originals}
     idle: list[str] = []
     found: list[Mutant] = []
-    unreached = 0
+    unreached = equivalent = 0
     for path in files:
         ran = {name: each.reached.files.get(path, frozenset()) for name, each in by_name.items()}
         if touched is None and not any(ran.values()):
             idle.append(path)
             continue
-        for mutant in mutants(path, (root / path).read_bytes()):
+        data = (root / path).read_bytes()
+        program = compiled(data)
+        for mutant in mutants(path, data):
             own = range(mutant.first, mutant.last + 1)
             if touched is not None and touched.get(path, frozenset()).isdisjoint(own):
                 continue
-            if runs := tuple(name for name, lines in ran.items() if mutant.needs & lines):
-                found.append(replace(mutant, runs=runs))
-            else:
+            runs = tuple(name for name, lines in ran.items() if mutant.needs & lines)
+            if not runs:
                 unreached += 1
+            elif same_program(program, compiled(mutant.applied(data))):
+                equivalent += 1
+            else:
+                found.append(replace(mutant, runs=runs))
     if not found:
         if touched is not None and not unreached:
             raise NothingChanged(f"nothing that changed since {asked.base} can be mutated")
@@ -98,4 +106,14 @@ def make_plan(
         )
     # An order that chance decides, and that is the same every time.
     found.sort(key=lambda each: xxhash.xxh3_64_hexdigest(f"draw {each.name}".encode()))
-    return Plan(by_name, found, found[: asked.most], unreached, idle)
+    return Plan(by_name, found, found[: asked.most], unreached, equivalent, idle)
+
+
+def same_program(left: types.CodeType | None, right: types.CodeType | None) -> bool:
+    """Tell whether two files have the same instructions and constants, wherever their lines are."""
+    return left is not None and right is not None and _without_places(left) == _without_places(right)
+
+
+def _without_places(code: types.CodeType) -> types.CodeType:
+    constants = tuple(_without_places(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_consts=constants, co_linetable=b"", co_firstlineno=1)

@@ -21,6 +21,8 @@ def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
     yield f"plan: {len(plan.possible):,} mutants in {files}, on lines that {runs}"
     how = "all" if len(plan.drawn) == len(plan.possible) else f"{len(plan.drawn)}, drawn by chance,"
     yield f"  {how} are tried, {workers} at a time, while there is time"
+    if plan.equivalent:
+        yield f"  {plan.equivalent} equivalent mutants (the same program) are left out"
     if plan.unreached:
         yield f"  {plan.unreached:,} more are on lines that no run executes: nothing would kill them"
     yield from _idle(plan.idle)

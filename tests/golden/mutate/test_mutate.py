@@ -74,6 +74,12 @@ def test_some_are_drawn(small: Project) -> None:
     assert "  2, drawn by chance, are tried" in result.out
 
 
+def test_equivalents_are_counted_and_left_out(small: Project) -> None:
+    small.script("def fit(n):\n    m = (0 + 0) * n\n    return m + n\n", "work.py")
+    result = mutate(small, small.root / "work.py")
+    assert "  1 equivalent mutants (the same program) are left out\n" in result.out, result
+
+
 def test_crash_is_told_apart(small: Project) -> None:
     small.script('def fit(n):\n    return {4: "ok"}[n + 1]\n', "work.py")
     result = mutate(small, small.root / "work.py")

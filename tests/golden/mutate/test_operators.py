@@ -9,6 +9,8 @@ import pytest
 
 from golden.mutate.mutants import mutants
 from golden.mutate.operators import OPERATORS
+from golden.mutate.plan import same_program
+from golden.reach.changes import compiled
 
 
 @dataclass(frozen=True)
@@ -255,3 +257,20 @@ def test_identity_stays_when_lines_move() -> None:
     there = {found.name: found.first for found in mutants("a.py", b"\n# more\n" + data)}
     assert list(here) == list(there)
     assert {line + 2 for line in here.values()} == set(there.values())
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("x = 1", "x = 1  # why", True),
+        ("x = 2 - 2", "x = 0", True),
+        ("x = 1", "x = 1.0", False),
+        ("x = 0.0", "x = -0.0", False),
+        ("x = (1, 2)", "x = (True, 2)", False),
+        ("def f(a): return a", "def f(b): return b", False),
+        ("def f(): return lambda: 1", "def f(): return lambda: 2", False),
+        ("x in {1, 2}", "x in {1, 2.0}", False),
+    ],
+)
+def test_equivalents(left: str, right: str, same: bool) -> None:
+    assert same_program(compiled(left.encode()), compiled(right.encode())) is same
