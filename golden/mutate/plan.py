@@ -47,7 +47,7 @@ class Plan:
 
     ``possible`` are all on lines that the runs execute, in the order of the draw; ``drawn`` are those of them
     that are tried while there is time. ``unreached`` counts those on lines that no run executes,
-    ``equivalent`` those that are the same program. No line of the ``idle`` files runs.
+    ``equivalent`` those that are the same program.
     """
 
     originals: Mapping[str, Original]
@@ -55,11 +55,6 @@ class Plan:
     drawn: Sequence[Mutant]
     unreached: int
     equivalent: int
-    idle: Sequence[str]
-
-    def reached_by(self, run: str) -> int:
-        """Count the possible mutants on lines that a run executes."""
-        return sum(run in mutant.runs for mutant in self.possible)
 
 
 def make_plan(
@@ -75,14 +70,10 @@ def make_plan(
     `NothingComparable` where there is no mutant.
     """
     by_name = {each.run.name: each for each in originals}
-    idle: list[str] = []
     found: list[Mutant] = []
     unreached = equivalent = 0
     for path in files:
         ran = {name: each.reached.files.get(path, frozenset()) for name, each in by_name.items()}
-        if touched is None and not any(ran.values()):
-            idle.append(path)
-            continue
         data = (root / path).read_bytes()
         program = compiled(data)
         for mutant in mutants(path, data):
@@ -106,7 +97,7 @@ def make_plan(
         )
     # An order that chance decides, and that is the same every time.
     found.sort(key=lambda each: xxhash.xxh3_64_hexdigest(f"draw {each.name}".encode()))
-    return Plan(by_name, found, found[: asked.most], unreached, equivalent, idle)
+    return Plan(by_name, found, found[: asked.most], unreached, equivalent)
 
 
 def same_program(left: types.CodeType | None, right: types.CodeType | None) -> bool:

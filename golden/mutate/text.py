@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from esper_harness.report.plain import listed, many
+from esper_harness.report.plain import many
 from golden.mutate.plan import Plan
 from golden.mutate.result import Outcome, Score
 
-_MOST, _FEW = 60, 4
+_MOST = 60
 _LONGEST = 100
 
 
@@ -25,12 +25,6 @@ def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
         yield f"  {plan.equivalent} equivalent mutants (the same program) are left out"
     if plan.unreached:
         yield f"  {plan.unreached:,} more are on lines that no run executes: nothing would kill them"
-    yield from _idle(plan.idle)
-
-
-def _idle(paths: Sequence[str]) -> Iterator[str]:
-    if paths:
-        yield f"  {many(len(paths), 'file')} of which no line runs: {listed(paths, _FEW)}"
 
 
 def outcome_line(number: int, planned: int, outcome: Outcome) -> str:
@@ -60,13 +54,9 @@ def result_lines(score: Score) -> Iterator[str]:
         asked = [each for outcome in score.judged for each in outcome.answers if each.run == run]
         ways = Counter(each.how for each in asked if each.killed)
         how = ", ".join(f"{count} {name}" for name, count in sorted(ways.items()))
-        yield (
-            f"  {run}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}; "
-            f"it executes the lines of {plan.reached_by(run):,} of {len(plan.possible):,}"
-        )
+        yield f"  {run}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}"
     if plan.unreached:
         yield f"  on lines that no run executes: {plan.unreached:,} more"
-    yield from _idle(plan.idle)
     survivors = score.survivors
     if survivors:
         yield "survived:"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,11 +117,7 @@ def place_of(frames: Sequence[Frame], root: Path) -> str | None:
     """Return the innermost of some frames that is in the tree."""
     for file, line, name in reversed(frames):
         path = root / file
-        if path.is_relative_to(root) and path.is_file() and not _foreign(path):
+        own = path.is_relative_to(root) and not path.is_relative_to(_GOLDEN)
+        if own and "site-packages" not in path.parts and path.is_file():
             return f"{path.relative_to(root)}:{line}" + (f", in {name}" if name != "<module>" else "")
     return None
-
-
-def _foreign(path: Path) -> bool:
-    installed = [Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")]
-    return any(path.is_relative_to(folder) for folder in (*installed, _GOLDEN))
