@@ -143,7 +143,6 @@ def test_headline_names_the_event(project: Project, base: Path, name: str) -> No
     assert headline.startswith("first divergence: event ")
     assert field in headline
     assert "written before step 0 overall" in result.out
-    assert "last identical: " in result.out
 
 
 def test_complete_lines_on_the_disk_are_counted(tmp_path: Path) -> None:
