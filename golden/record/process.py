@@ -98,6 +98,8 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}|\{([A-Za-z_]\w*)\}")
 
 def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
     """Fill in the placeholders of a value of a run file. Raises `UnusableInput` for an unknown one."""
+    if isinstance(value, dict):
+        return {key: _filled(item, places, run) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, places, run) for item in value]
     if not isinstance(value, str):
