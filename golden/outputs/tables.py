@@ -26,7 +26,7 @@ def read_text(text: str, masks: Masks) -> Rows:
 def read_json(text: str, masks: Masks) -> Rows:
     """Return one tree; text that is no JSON is read as lines."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_every_key)
     except ValueError:
         return read_text(text, masks)
     return (masks.tree(value if isinstance(value, dict) else {"value": value}),)
@@ -38,7 +38,7 @@ def read_json_lines(text: str, masks: Masks) -> Rows:
     for line in text.splitlines():
         if line.strip():
             try:
-                value = json.loads(line)
+                value = json.loads(line, object_pairs_hook=_every_key)
             except ValueError:
                 rows.append({"line": masks.text(line)})
                 continue
@@ -77,6 +77,11 @@ def read_table(text: str, masks: Masks, delimiter: str) -> Rows:
         }
         rows.append(masks.tree(cells))
     return tuple(rows)
+
+
+def _every_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, in which a key may be there twice."""
+    return dict(zip(_distinct([key for key, _ in pairs]), (item for _, item in pairs), strict=True))
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -178,7 +178,7 @@ def test_a_file_that_comes_later_is_counted(tmp_path: Path) -> None:
 def test_events_are_placed_by_what_was_written() -> None:
     steps = [(0, {"a": [1, 1], "b": [0, 1]}), (1, {"a": [1, 3], "b": [2, 2]})]
     found = moments({"a": 0, "b": 4}, 6, steps)
-    assert found == [(0, 0, 0), (1, 1, 0), (1, 1, 0), (2, 0, 0), (0, 1, 0), (1, 0, 0)]
+    assert found == [(0, 0), (1, 1), (1, 1), (2, 0), (0, 1), (1, 0)]
     assert moments({}, 2, steps) == [None, None]
     assert moments({"a": 0}, 1, [(0, None)]) == [None]
 
