@@ -186,15 +186,22 @@ class Observer:
                 self._note_events()
 
     def _note_events(self) -> None:
-        # Events are dated by the steps of the first rank.
-        if self._event_lines is not None and self._number() == 0:
+        if self._event_lines is not None:
             self._written.append(self._event_lines.counts())
 
     def _take_written(self) -> dict[str, Any]:
         """Return lines of every event file, at each backward pass since the last step and now."""
-        self._note_events()
+        if self._event_lines is None:
+            return {}
+        # Events are dated by the steps of the first rank. When it counts, at its step, the others have begun
+        # this backward pass, and have written what they buffered.
+        first = self._number() == 0
+        if first or not self._written:
+            self._note_events()
         found, self._written = self._written, []
-        return {"written": {name: [c.get(name, 0) for c in found] for name in found[-1]}} if found else {}
+        if not first:
+            return {}
+        return {"written": {name: [counts.get(name, 0) for counts in found] for name in found[-1]}}
 
     def _on_step(self, optimizer: Any, *given: Any) -> None:
         if self._finished:
