@@ -316,7 +316,7 @@ LEFT = {
     "a name that loaders of tests look for": {"E66"},
     "a star import of the program's own files": {f"E{number}" for number in (*range(1, 22), 118, 140)},
     "a package that was not loaded before": {"LD11"},
-    "a name that another file replaces where it comes from": {"E142"},
+    "a name that another file replaces where it comes from": {"E141", "E142"},
     "a star import of a module that the tree does not have": {"G25", "R34"},
 }
 
