@@ -8,7 +8,7 @@ from typing import Any
 
 from golden.compare.divergence import END, SHOWN, Divergence, FieldChange, field_text
 from golden.compare.sequences import pairs, stretches
-from golden.trace.events import Event, later
+from golden.trace.events import Event, dated
 from golden.trace.numbers import ulps
 
 KIND = "events"
@@ -52,7 +52,7 @@ def _told(place: int | None, x: Event | None, y: Event | None) -> Divergence:
     if x is None or y is None:
         head += " is extra in head" if x is None else " is missing in head"
     else:
-        moment = later(x.moment, y.moment)
+        moment = dated(x.moment, y.moment)
         fields = [field_text(f) for f in sorted(compare_fields(x.payload, y.payload), key=_weight)]
         left_out = f"; {len(fields) - _FIELDS_SHOWN} more fields" if len(fields) > _FIELDS_SHOWN else ""
         head += f": {'; '.join(fields[:_FIELDS_SHOWN])}{left_out}"

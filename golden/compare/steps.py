@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from golden.compare.divergence import (
-    END,
     KIND_TITLES,
     Divergence,
     KindChange,
@@ -38,29 +37,37 @@ def compare_steps(sides: Sides) -> Found:
     found: list[Divergence] = []
     for stream, a, b in sides.streams():
         first = None
+        more = len(a) != len(b)
         for index, (x, y) in enumerate(zip(a, b, strict=False)):
             compared += _contents(x)
             if first is None and (kinds := _compare_step(x, y, sides)):
-                first = told_step(stream, index, x, y, kinds)
+                first = told_step(stream, index, x, y, kinds, more=more)
                 found.append(first)
-        if len(a) != len(b):
+        if more:
             line = f"number of steps of {stream.title}: {len(a)} in base, {len(b)} in head"
             number = max(a, b, key=len)[min(len(a), len(b))].number
-            found.append(Divergence("steps", (number, END, 4), [line], stream.process, number))
+            found.append(Divergence("steps", (number, 0, 1), [line], stream.process, number))
     return Found([*found, *_order(sides)], compared)
 
 
-def told_step(stream: Stream, index: int, x: Step, y: Step, kinds: Sequence[KindChange]) -> Divergence:
-    """Tell of the first step of a stream that differs, which is one of base."""
+def told_step(
+    stream: Stream, index: int, x: Step, y: Step, kinds: Sequence[KindChange], *, more: bool = False
+) -> Divergence:
+    """Tell of the first step of a stream that differs, of which one side may take ``more``.
+
+    It is dated by the side that came to it first. A step too many comes before all that follows from it.
+    """
     optimizer = f", {x.layout.optimizer_class}" if x.layout.optimizer_class else ""
-    head = f"step {index} of {stream.title} (step {x.number} overall{optimizer}): {kind_text(kinds[0])}"
+    overall = f"{x.number} overall" if x.number == y.number else f"{x.number} overall, {y.number} in head"
+    head = f"step {index} of {stream.title} (step {overall}{optimizer}): {kind_text(kinds[0])}"
     before = f"step {index - 1} of {stream.title}" if index else "the start"
     lines = [head, *tensor_lines(kinds), f"last identical: {before}"]
     if stream.together:
         where = f"step {x.number} overall, or one after it"
         lines = [f"{where}: the golden keeps these steps as one; `golden ab --base REF` names the step"]
-    kind = kinds[0].kind
-    return Divergence(KIND_TITLES[kind], (x.number, *_point(kind, x, y)), lines, stream.process, x.number)
+    kind, number = kinds[0].kind, min(x.number, y.number)
+    point = (0, 1) if more and x.number != y.number else _point(kind, x, y)
+    return Divergence(KIND_TITLES[kind], (number, *point), lines, stream.process, number)
 
 
 def _point(kind: str, x: Step, y: Step) -> tuple[int, float]:

@@ -42,9 +42,13 @@ def moments(
     return found
 
 
-def later(left: Moment | None, right: Moment | None) -> Moment | None:
-    """Return the later of two points; None if one is not known."""
-    return None if left is None or right is None else max(left, right)
+def dated(left: Moment | None, right: Moment | None) -> Moment | None:
+    """Return when an event was there on both sides, by the one that came to it in fewer steps; None if one is
+    not known.
+    """
+    if left is None or right is None:
+        return None
+    return max(left, right) if left[0] == right[0] else min(left, right)
 
 
 @dataclass(frozen=True, slots=True)
