@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -13,11 +15,11 @@ from golden.check.progress import progress
 from golden.mutate.copies import Snapshot, snapshot
 from golden.mutate.mutants import Mutant
 from golden.mutate.original import originals
-from golden.mutate.plan import NothingChanged, Plan, Request, make_plan
+from golden.mutate.plan import NothingChanged, Plan, Request, make_plan, same_program
 from golden.mutate.result import Outcome, Score
 from golden.mutate.text import outcome_line
 from golden.mutate.trial import try_out
-from golden.reach.changes import compare_files
+from golden.reach.changes import compare_files, compiled
 from golden.record.git import changed_python, worktree
 from golden.trace.errors import UnusableInput
 
@@ -44,8 +46,7 @@ def measure(
         known = originals(asked.runs, tree, files, out=Path(scratch), workers=workers)
         plan = make_plan(asked, tree.root, files, touched, known)
         begin(plan, workers)
-        outcomes = _run_all(plan, tree, asked.minutes, workers, out=Path(scratch))
-    return Score(plan, outcomes)
+        return _run_all(plan, tree, asked.minutes, workers, out=Path(scratch))
 
 
 def _run_all(
@@ -55,12 +56,23 @@ def _run_all(
     workers: int,
     *,
     out: Path,
-) -> tuple[Outcome, ...]:
+) -> Score:
     """Run what is planned, as far as the time goes."""
+    equivalent: list[Mutant] = []
     deadline = None if minutes is None else time.monotonic() + minutes * 60
+
+    @functools.cache
+    def original(path: str) -> tuple[bytes, types.CodeType | None]:
+        data = (tree.root / path).read_bytes()
+        return data, compiled(data)
 
     def one(mutant: Mutant) -> Outcome | None:
         if deadline is not None and time.monotonic() > deadline:
+            return None
+        # Asked when its turn comes: of a long file, to compile each of its mutants takes minutes.
+        data, program = original(mutant.path)
+        if same_program(program, compiled(mutant.applied(data))):
+            equivalent.append(mutant)
             return None
         runs = sorted((plan.originals[name] for name in mutant.runs), key=lambda each: each.seconds)
         return Outcome(mutant, try_out(mutant, runs, tree, out=out / "mutants"))
@@ -75,7 +87,8 @@ def _run_all(
                     progress.say(outcome_line(done, len(plan.drawn), outcome))
         finally:
             pool.shutdown(cancel_futures=True)
-    return tuple(outcome for future in going if (outcome := future.result()) is not None)
+    outcomes = tuple(outcome for future in going if (outcome := future.result()) is not None)
+    return Score(plan, outcomes, len(equivalent))
 
 
 def _files(paths: Sequence[str], root: Path, tree: Snapshot) -> list[str]:

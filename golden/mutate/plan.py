@@ -11,7 +11,6 @@ import xxhash
 
 from golden.mutate.mutants import Mutant, mutants
 from golden.mutate.original import Original
-from golden.reach.changes import compiled
 from golden.record import Run
 from golden.trace.errors import NothingComparable
 
@@ -46,15 +45,13 @@ class Plan:
     """The mutants that are tried, in order.
 
     ``possible`` are all on lines that the runs execute, in the order of the draw; ``drawn`` are those of them
-    that are tried while there is time. ``unreached`` counts those on lines that no run executes,
-    ``equivalent`` those that are the same program.
+    that are tried while there is time. ``unreached`` counts those on lines that no run executes.
     """
 
     originals: Mapping[str, Original]
     possible: Sequence[Mutant]
     drawn: Sequence[Mutant]
     unreached: int
-    equivalent: int
 
 
 def make_plan(
@@ -71,20 +68,16 @@ def make_plan(
     """
     by_name = {each.run.name: each for each in originals}
     found: list[Mutant] = []
-    unreached = equivalent = 0
+    unreached = 0
     for path in files:
         ran = {name: each.reached.files.get(path, frozenset()) for name, each in by_name.items()}
-        data = (root / path).read_bytes()
-        program = compiled(data)
-        for mutant in mutants(path, data):
+        for mutant in mutants(path, (root / path).read_bytes()):
             own = range(mutant.first, mutant.last + 1)
             if touched is not None and touched.get(path, frozenset()).isdisjoint(own):
                 continue
             runs = tuple(name for name, lines in ran.items() if mutant.needs & lines)
             if not runs:
                 unreached += 1
-            elif same_program(program, compiled(mutant.applied(data))):
-                equivalent += 1
             else:
                 found.append(replace(mutant, runs=runs))
     if not found:
@@ -97,7 +90,7 @@ def make_plan(
         )
     # An order that chance decides, and that is the same every time.
     found.sort(key=lambda each: xxhash.xxh3_64_hexdigest(f"draw {each.name}".encode()))
-    return Plan(by_name, found, found[: asked.most], unreached, equivalent)
+    return Plan(by_name, found, found[: asked.most], unreached)
 
 
 def same_program(left: types.CodeType | None, right: types.CodeType | None) -> bool:

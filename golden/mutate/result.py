@@ -34,10 +34,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The mutation score: a plan, and what came of it; fewer were tried than planned where time ran out."""
+    """The mutation score: a plan, and what came of it; fewer were tried than planned where time ran out.
+
+    ``equivalent`` counts those that are the same program, whose turn came and which were left out.
+    """
 
     plan: Plan
     outcomes: tuple[Outcome, ...]
+    equivalent: int = 0
 
     @property
     def judged(self) -> tuple[Outcome, ...]:

@@ -21,8 +21,6 @@ def plan_lines(plan: Plan, workers: int) -> Iterator[str]:
     yield f"plan: {len(plan.possible):,} mutants in {files}, on lines that {runs}"
     how = "all" if len(plan.drawn) == len(plan.possible) else f"{len(plan.drawn)}, drawn by chance,"
     yield f"  {how} are tried, {workers} at a time, while there is time"
-    if plan.equivalent:
-        yield f"  {plan.equivalent} equivalent mutants (the same program) are left out"
     if plan.unreached:
         yield f"  {plan.unreached:,} more are on lines that no run executes: nothing would kill them"
 
@@ -55,6 +53,8 @@ def result_lines(score: Score) -> Iterator[str]:
         ways = Counter(each.how for each in asked if each.killed)
         how = ", ".join(f"{count} {name}" for name, count in sorted(ways.items()))
         yield f"  {run}: killed {ways.total()} of {len(asked)} that it ran{f' ({how})' if how else ''}"
+    if score.equivalent:
+        yield f"  {score.equivalent} equivalent mutants (the same program) are left out"
     if plan.unreached:
         yield f"  on lines that no run executes: {plan.unreached:,} more"
     survivors = score.survivors
