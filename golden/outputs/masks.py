@@ -153,6 +153,10 @@ class Masks:
         """
         bar, warned = "", False
         for line in _DRAWN.split(text):
+            # Most states of a bar: to mask what is not kept would take the longest.
+            if not self.expressions and _is_unfinished(line):
+                warned = False
+                continue
             shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
             if drawn := _BAR.match(shown):
                 bar = drawn[0].rstrip() if "100%|" in drawn[0] else bar
@@ -198,6 +202,12 @@ class Masks:
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+
+
+def _is_unfinished(line: str) -> bool:
+    """Tell whether a line is a bar that is not full, with nothing behind it."""
+    drawn = _BAR.match(line)
+    return drawn is not None and "100%|" not in drawn[0] and not line[drawn.end() :].strip()
 
 
 def _unless_other_day(match: re.Match[str]) -> str:
