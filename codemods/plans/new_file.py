@@ -36,9 +36,9 @@ _BY_PATH = having("spec_from_file_location", "SourceFileLoader", "load_source", 
 def met_by_new_file(path: Path, around: Surroundings) -> str | None:
     """Why a new file would be met by something; None if it is not: no other file may import its name."""
     has_word, word = having(path.stem), path.stem.encode()
-    imported = re.compile(_IMPORT % (word, word))
+    imported, own = re.compile(_IMPORT % (word, word)), path.parent / "__init__.py"
     for file, data in around.files():
-        if file == path.parent / "__init__.py":
+        if file == own:
             if has_word(data) or _star_may_bring(file, data, path.stem, around):
                 return f"{path.stem} means something in {shown_path(file, around.root)} already"
         elif file != around.path and has_word(data) and (found := imported.search(data)) is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from codemods.program.imports import bound_name
 from codemods.program.words import words
 
-_ENDS = frozenset([ast.Name, ast.Constant])
+_ENDS = frozenset([ast.Name, ast.Constant, ast.MatchSingleton])
 # Fields that hold no node but a name, a number or a context; lists that may hold something else, too.
 _PLAIN = words("""
     arg attr asname conversion ctx id is_async kind level module name rest simple tag type_comment
@@ -27,7 +27,7 @@ def children(node: ast.AST) -> list[ast.AST]:
         value = values.get(name)
         if type(value) is list:
             found += [item for item in value if isinstance(item, ast.AST)] if name in _MIXED else value
-        elif value is not None and isinstance(value, ast.AST):
+        elif value is not None:
             found.append(value)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from codemods.program.imports import Import, imported_module, imports_in
 from codemods.program.nodes import DEFINITIONS, all_arguments, children, names_bound
@@ -86,7 +87,7 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
     scopes = [Names(tree, None, "")]
     assigned: set[ast.AST] = set()
     # With each node the scope whose names it binds, if it is evaluated in one.
-    stack: list[tuple[ast.AST, Names, bool]] = [(tree, scopes[0], True)]
+    stack: list[tuple[Any, Names, bool]] = [(tree, scopes[0], True)]
     while stack:
         node, scope, binds = stack.pop()
         kind = type(node)
@@ -94,7 +95,7 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
             found.append((node, scope))
         if kind is ast.Constant:
             continue
-        if isinstance(node, ast.Name):
+        if kind is ast.Name:
             if binds and node not in assigned and not isinstance(node.ctx, ast.Load):
                 scope.others.add(node.id)
             continue
@@ -102,16 +103,16 @@ def walk(tree: ast.Module, package: str) -> list[tuple[ast.AST, Names]]:
             _bind(node, scope, package, assigned)
         below = children(node)
         below.reverse()
-        if isinstance(node, DEFINITIONS):
+        if kind in DEFINITIONS:
             qualname = f"{scope.function}.{node.name}" if scope.function else node.name
             inner = Names(node, scope, qualname)
-            if not isinstance(node, ast.ClassDef):
+            if kind is not ast.ClassDef:
                 inner.others.update(argument.arg for argument in all_arguments(node.args))
             scopes.append(inner)
             outside = Names(node, scope, qualname)
             body = set(map(id, node.body))
             stack += [(child, *((inner, True) if id(child) in body else (outside, False))) for child in below]
-        elif isinstance(node, ast.Lambda):
+        elif kind is ast.Lambda:
             given = {argument.arg for argument in all_arguments(node.args)}
             inner = Names(node, scope, scope.function, others=given)
             stack += [(child, inner, False) for child in below]

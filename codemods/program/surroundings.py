@@ -74,6 +74,7 @@ _BY_NAME = words("delattr getattr hasattr setattr")
 _KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
 # By these, or by its own name, a file gets at its own namespace or text.
 _ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
+_REFERRING = (ast.Attribute, ast.Call, ast.Name, ast.Subscript)
 _STARS = re.compile(r"\bfrom\s+[\w.]*\b(\w+)\s+import\s*\*")
 
 
@@ -300,15 +301,16 @@ def _look_at(looking: File, data: bytes, module: ModuleName, *, own: bool = Fals
     seen = _Seen(looking.shown, data, module)
     values: set[ast.AST] = set()
     for node, scope in walk(looking.tree, looking.package):
+        path = resolve(node, scope) if isinstance(node, _REFERRING) else None
         if isinstance(node, (ast.Assign, ast.Attribute, ast.Call)):
             values.update(_followed(node))
-        if isinstance(node, (ast.Attribute, ast.Call, ast.Name, ast.Subscript)) and not seen.escapes:
-            seen.escapes = node not in values and seen.is_module(resolve(node, scope))
+        if path is not None and node not in values:
+            seen.escapes = seen.escapes or seen.is_module(path)
         match node:
             case ast.Name():
                 continue
             case ast.Attribute():
-                if seen.is_module(resolve(node.value, scope)):
+                if path is not None and seen.is_module(path.rpartition(".")[0]):
                     seen.asked.add(node.attr)
                     if node.attr == "__dict__":
                         seen.look(node, "looks at its namespace")
