@@ -114,6 +114,9 @@ class Annotations:
         for prefix in (path, module, *(top for top in _WHOLE if path.startswith(f"{top}."))):
             if known := next((known for known, whole in self._paths.items() if whole == prefix), None):
                 return known + path.removeprefix(prefix)
+        for known, whole in self._paths.items():
+            if whole.rpartition(".")[2] == name and self.stated.project.settled(whole) == path:
+                return known
         wanted = Import(module, name)
         taken = (self.tree.module, name) in self.tree.binders or hasattr(builtins, name)
         if not module or taken or (self.tree.module, name) in self.tree.uses:

@@ -52,6 +52,8 @@ class Stated:
 
     def annotation(self, node: ast.expr | None, module: Module) -> Classes | None:
         """The class that an annotation at the top level of a module names."""
+        if isinstance(node, ast.Constant):
+            node = expression_in(str(node.value).strip())
         path = None if node is None else module.path(node)
         name = "" if path is None else path.rpartition(".")[2]
         if path is None or name in _NO_TYPES:
@@ -67,12 +69,18 @@ class Stated:
         found = self.project.follow(path)
         if found is None:
             settled = self.project.settled(path)
+            if settled == "builtins.len":
+                return frozenset(["builtins.int"])
             return frozenset([settled]) if settled in _CLASSES or _is_of_torch(settled) else None
         match found.node, found.members:
             case ast.ClassDef(keywords=[]), ():
                 return frozenset([found.path])
             case ast.FunctionDef(decorator_list=[], returns=returns), ():
                 return self.annotation(returns, found.module)
+            case ast.ClassDef(body=body), (name,):
+                match [statement for statement in body if name in bound_by(statement)]:
+                    case [ast.FunctionDef(decorator_list=[ast.Name("classmethod")], returns=returns)]:
+                        return self.annotation(returns, found.module)
         return None
 
     def field(self, path: str, name: str) -> Classes | None:
@@ -150,6 +158,8 @@ class Variables:
                 return frozenset([f"builtins.{kind.__name__}"]) if kind in _LITERALS else None
             case ast.JoinedStr():
                 return frozenset(["builtins.str"])
+            case ast.UnaryOp(ast.Not()) | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+                return frozenset(["builtins.bool"])
             case ast.Call(func=function):
                 path = self._path(function, scope)
                 return None if path is None else self.stated.result(path)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Optional
 import kinds
-from kinds import Config, Model, load, maybe
+from kinds import Config, Model, Shape, load, maybe
 class Own:
     size: int = 3
     def twice(self) -> int:
@@ -39,6 +39,7 @@ def keep(*given):
 KINDS = """\
 from __future__ import annotations
 from typing import Any
+from shapes import Shape
 class Base:
     def __init__(self, width: int = 1) -> None:
         self.width = width
@@ -47,6 +48,9 @@ class Model(Base):
 class Config:
     steps: int = 3
     name: str | None = None
+    @classmethod
+    def read(cls) -> "Config":
+        return cls()
 def anything() -> Any:
     return 3
 def load(path: str) -> Model:
@@ -56,6 +60,7 @@ def maybe() -> Model | None:
 def untyped():
     return Model()
 """
+SHAPES = "class Shape:\n    pass\n"
 
 # What stands in the outer function before the helper, which reads `x`; the annotation of `x` afterwards.
 SAID = {
@@ -65,7 +70,12 @@ SAID = {
     "own class": ("x = Own()", "Own"),
     "class of another file": ("x = Model()", "Model"),
     "class through a module": ("x = kinds.Model()", "Model"),
+    "class that the other file imports": ("x = Shape()", "Shape"),
     "result": ("x = load('p')", "Model"),
+    "result of a class method": ("x = Config.read()", "Config"),
+    "length": ("x = len('three')", "int"),
+    "comparison": ("x = config.name is not None", "bool"),
+    "negation": ("x = not config", "bool"),
     "field": ("x = config.steps", "int"),
     "another variable": ("y = Model()\n    x = y", "Model"),
     "standard library": ("x = Path('p')", "Path"),
@@ -91,6 +101,7 @@ NOT_SAID = {
     "a name that is bound twice": "x = Twice()",
     "a class of the function itself": "class Local: pass\n    x = Local()",
     "a name that means something else here": "Model = dict\n    x = Model()",
+    "a length that means something else here": "len = keep\n    x = len('three')",
     "an attribute that is not declared": "x = Model().width",
     "an optional field, perhaps tested": "x = config.name",
     "declared twice": "x: int = 1\n    if config:\n        x: int = 2",
@@ -111,6 +122,7 @@ def annotation(tmp_path: Path, extract: Command) -> Callable[[str], str | None]:
     def of(program: str) -> str | None:
         (tmp_path / "pyproject.toml").touch()
         (tmp_path / "kinds.py").write_text(KINDS)
+        (tmp_path / "shapes.py").write_text(SHAPES)
         (tmp_path / "program.py").write_text(program)
         ran = extract(
             tmp_path / "program.py",
@@ -167,6 +179,7 @@ def test_the_made_files_run(
         for name in ("made.py", "program.py"):
             (tmp_path / name).unlink(missing_ok=True)
         (tmp_path / "kinds.py").write_text(KINDS)
+        (tmp_path / "shapes.py").write_text(SHAPES)
         (tmp_path / "program.py").write_text(text)
         before = execute(tmp_path, "program.py")
         assert annotation(text) is not None
