@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from codemods.program import SourceError, read_tools
+from codemods.api import SourceError, read_tools
 from esper_harness.keys import first_problem
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from codemods.plans import PlanError, RequestError, TargetError, WriteError, derive_tree
-from codemods.program import SourceError
+from codemods.api import PlanError, RequestError, SourceError, TargetError, WriteError, derive_tree
 from golden.compare import Different, Identical, compare
 from golden.record import find_run, record_run
 from golden.report import render

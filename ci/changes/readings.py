@@ -15,10 +15,9 @@ from ci.changes.compare import Item
 from ci.changes.place import Side, file, sections, tables
 from ci.changes.settings import GATE, HOTPATH, LINTER, RUN, settings
 from ci.config import GateConfig, load_config
+from codemods.api import PlanError, load_plan, python_files, seams_of, shown_path
 from codemods.hotpath.config import read_config
 from codemods.hotpath.pragmas import find_pragmas
-from codemods.plans import PlanError, load_plan
-from codemods.program import python_files, seams_of, shown_path
 from golden.check.fixtures import FOLDER
 from golden.record import load_run
 from golden.record.files import RUNS_FOLDER

@@ -13,7 +13,7 @@ from ci.changes.readings import PROJECT
 from ci.changes.shadows import shadows
 from ci.changes.unread import unread
 from ci.config import ConfigError, GateConfig, has_gate, load_config
-from codemods.program import SourceError
+from codemods.api import SourceError
 from golden.trace.errors import GoldenError
 
 _UNREADABLE = (SourceError, ConfigError, GoldenError, OSError, ValueError)

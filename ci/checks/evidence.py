@@ -12,7 +12,7 @@ from ci.checks.check import Context
 from ci.checks.compared import compared
 from ci.config import Evidence
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.program import SourceError
+from codemods.api import SourceError
 from codemods.review.accept import Item, accept, items
 from codemods.review.markdown import as_markdown
 from codemods.review.render import proven

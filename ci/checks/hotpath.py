@@ -7,12 +7,12 @@ from collections import Counter
 from ci.checks.check import Context
 from ci.config import HotPath
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
+from codemods.api import SourceError
 from codemods.hotpath.baseline import Entry, read_baseline
 from codemods.hotpath.check import check, check_commit
 from codemods.hotpath.compare import Comparison, compare
 from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Finding, Report
-from codemods.program import SourceError
 
 
 def hotpath(context: Context, wanted: HotPath) -> Verdict:

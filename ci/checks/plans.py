@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ci.checks.check import Context
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.plans import HelperReport, PlanError, run_plan
-from codemods.program import SourceError
+from codemods.api import HelperReport, PlanError, SourceError, run_plan
 
 
 def plan(context: Context, path: Path) -> Verdict:

@@ -8,15 +8,7 @@ from pathlib import Path
 from ci.checks.check import Context
 from ci.config import Seams
 from ci.verdicts import CouldNotRun, Failed, Passed, Place, Verdict
-from codemods.program import (
-    SeamReaders,
-    SourceError,
-    mentioning,
-    python_files,
-    reads_own,
-    seams_of,
-    shown_path,
-)
+from codemods.api import SeamReaders, SourceError, mentioning, python_files, reads_own, seams_of, shown_path
 
 
 def seams(context: Context, wanted: Seams) -> Verdict:

@@ -16,13 +16,12 @@ from ci.init.entry_points import EntryPoint, find_entry_points, names_in, read_e
 from ci.init.propose import MAX_STEPS, Facts, Proposal, gate_table, read_facts, run_file, source_paths
 from ci.init.trial import Tried, record, try_run
 from ci.launch import launch
+from codemods.api import SourceError, WriteError, python_files, write_all
 from codemods.hotpath.baseline import NAME, Baseline, render_baseline
 from codemods.hotpath.check import check
 from codemods.hotpath.compare import update_baseline
 from codemods.hotpath.config import read_config
 from codemods.hotpath.results import Report
-from codemods.plans import WriteError, write_all
-from codemods.program import SourceError, python_files
 from golden.check.fixtures import FOLDER
 from golden.record.files import RUNS_FOLDER
 

@@ -10,15 +10,7 @@ from pathlib import Path
 
 from ci.init.marks import marks, starts
 from ci.init.options import Option, read_options, sub_commands, without_start
-from codemods.program import (
-    SourceError,
-    absolute,
-    module_name,
-    package_of,
-    python_files,
-    read_source,
-    shown_path,
-)
+from codemods.api import SourceError, absolute, module_name, package_of, python_files, read_source, shown_path
 
 _TESTS = ("test", "tests", "conftest")
 _NAMES = ("train", "main", "run", "fit")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ci.init.entry_points import EntryPoint
 from ci.init.values import SEED, Arguments, choose
-from codemods.program import read_tools
+from codemods.api import read_tools
 from golden.record import Run
 
 _SEED = 1

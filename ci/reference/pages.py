@@ -6,14 +6,13 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 
-import codemods.program
 from ci.config import Evidence, GateConfig, HotPath, Isolation, Power, Tests, Throughput
 from ci.config import Seams as GateSeams
 from ci.reference.commands import commands, described
 from ci.reference.tables import keys, summary, table
+from codemods.api import Accept, Loop, Move, Plan, SeamReaders, Seams, all_rules, seams_of
 from codemods.hotpath.codes import CODES
 from codemods.hotpath.config import Config
-from codemods.plans import Accept, Loop, Move, Plan, Seams, all_rules
 from golden.record.run import Data, Env, EnvChange, Events, Everywhere, Observe, Run, Variant
 from golden.trace.same import Same
 from golden.trace.tolerance import Tolerance
@@ -114,15 +113,12 @@ def _example(title: str, program: str) -> str:
 
 def python() -> str:
     """The Python API."""
-    facts = codemods.program
-    about = inspect.getdoc(inspect.getmodule(facts.seams_of)) or ""
-    parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.program`\n", about + "\n"]
-    signature = str(inspect.signature(facts.seams_of)).replace("'", "")
-    parts.append(
-        f"### `seams_of`\n\n`seams_of{signature}`\n\n{_text(inspect.getdoc(facts.seams_of) or '')}\n"
-    )
-    rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(facts.SeamReaders))
-    head = f"### `SeamReaders`\n\n{summary(facts.SeamReaders)}\n\n| attribute | meaning |\n|---|---|\n"
+    about = inspect.getdoc(inspect.getmodule(seams_of)) or ""
+    parts = [_MADE, _PYTHON.read_text(encoding="utf-8"), "## `codemods.api`\n", about + "\n"]
+    signature = str(inspect.signature(seams_of)).replace("'", "")
+    parts.append(f"### `seams_of`\n\n`seams_of{signature}`\n\n{_text(inspect.getdoc(seams_of) or '')}\n")
+    rows = "".join(f"| `{key.name.replace('-', '_')}` | {key.meaning} |\n" for key in keys(SeamReaders))
+    head = f"### `SeamReaders`\n\n{summary(SeamReaders)}\n\n| attribute | meaning |\n|---|---|\n"
     parts.append(head + rows)
     return "\n".join(parts)
 

@@ -160,7 +160,7 @@ def _check_uses(
 
 
 def _target(node: ast.AST) -> ast.AST:
-    """What an annotated assignment binds, or the node itself."""
+    """Return what an annotated assignment binds, or the node itself."""
     return node.target if isinstance(node, ast.AnnAssign) else node
 
 

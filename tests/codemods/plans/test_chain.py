@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from codemods.api import PlanError, WriteError, derive_tree
 from codemods.extract import main
-from codemods.plans import PlanError, WriteError, derive_tree
 from tests.trees import git, read, write
 
 SOURCE = """\

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.plans import derive_tree
+from codemods.api import derive_tree
 from golden.compare import Identical, compare
 from golden.record import load_run, record_run
 from golden.trace.trace import Trace

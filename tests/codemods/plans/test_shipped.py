@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codemods.plans import derive_tree, run_plan
+from codemods.api import derive_tree, run_plan
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codemods.program import seams_of
+from codemods.api import seams_of
 
 
 def test_seams_tell_who_replaces_a_name_and_who_reads_it(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codemods.plans import run_plan
+from codemods.api import run_plan
 from codemods.review.report import Lifted, Renamed, Same
 from codemods.review.review import review
 from codemods.review.trees import Tree, tree_at

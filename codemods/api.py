@@ -1,0 +1,51 @@
+"""Names that other programs may use; the gate uses no others."""
+
+from codemods.plans.derive import derive_tree
+from codemods.plans.model import Accept, Loop, Move, Plan, PlanError, Seams, load_plan
+from codemods.plans.report import HelperReport
+from codemods.plans.run import run_plan
+from codemods.plans.single import RequestError
+from codemods.plans.write import WriteError, write_all
+from codemods.program.origins import absolute
+from codemods.program.patches import SeamReaders, reads_own, seams_of
+from codemods.program.repository import (
+    mentioning,
+    module_name,
+    package_of,
+    python_files,
+    read_tools,
+    shown_path,
+)
+from codemods.program.source import SourceError, read_source
+from codemods.rewrites.refusals import all_rules
+from codemods.rewrites.text.append import TargetError
+
+__all__ = [
+    "Accept",
+    "HelperReport",
+    "Loop",
+    "Move",
+    "Plan",
+    "PlanError",
+    "RequestError",
+    "SeamReaders",
+    "Seams",
+    "SourceError",
+    "TargetError",
+    "WriteError",
+    "absolute",
+    "all_rules",
+    "derive_tree",
+    "load_plan",
+    "mentioning",
+    "module_name",
+    "package_of",
+    "python_files",
+    "read_source",
+    "read_tools",
+    "reads_own",
+    "run_plan",
+    "seams_of",
+    "shown_path",
+    "write_all",
+]
