@@ -111,12 +111,14 @@ _OF_TORCH = words("""
 @dataclass
 class Run:
     """Record of one loading: ``events`` in order, each with the file's line that brought it; all modules
-    ``loaded``, with the lines; those that import the file ``back``.
+    ``loaded``, with the lines; those that are ``open``, not yet to their end; those that import the file
+    ``back``.
     """
 
     events: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     loaded: dict[str, int] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)
     back: set[str] = field(default_factory=set)
     line: int = 0
 
@@ -154,7 +156,9 @@ class Loading:
             return text
         run.loaded[module] = run.line
         if text is not None:
+            run.open.add(module)
             self._steps(module, text, run, subject)
+            run.open.remove(module)
         elif not is_of_torch(module) and module.partition(".")[0] not in QUIET:
             run.add(module)
         return text
@@ -171,6 +175,10 @@ class Loading:
                 continue
             if step.module == subject and module != subject:
                 run.back.add(module)
+            # What is imported from a module that is not loaded to its end may not be there yet.
+            circle = f"{step.module}: in a circle"
+            if step.module in run.open.difference(with_packages(module)) and circle not in run.events:
+                run.add(circle)
             found = [self.load(each, run, subject) for each in with_packages(step.module)][-1]
             for name in step.names:
                 inner = f"{step.module}.{name}"

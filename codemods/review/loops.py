@@ -34,9 +34,10 @@ CalledAs = Callable[[Unit, Mapping[str, Unit]], Unit]
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A statement of the head that makes an object of a class and runs its loop."""
+    """A statement of the head that makes an object of a class and runs its loop; so many are from it on."""
 
     above: tuple[ast.stmt, ...]
+    to_end: int
     call: ast.Call
     target: Unit
     method: Unit
@@ -102,8 +103,8 @@ class Loops:
                     file = self._head.changed[target.path]
                     method = file.units.get(f"{target.qualname}.{value.func.attr}")
                     if method is not None:
-                        above = tuple(definition.body[:index])
-                        yield _Run(above, value.func.value, target, method, returned, returns)
+                        above, to_end = tuple(definition.body[:index]), len(definition.body) - index
+                        yield _Run(above, to_end, value.func.value, target, method, returned, returns)
 
     def _take(self, base: Unit, head: Unit, run: _Run) -> None:
         holders: dict[str, Unit] = {}
@@ -246,6 +247,8 @@ class Loops:
         [definition] = base.node.body
         assert isinstance(definition, Function)
         places = [i for i, s in enumerate(definition.body) if _head_of(s) == _head_of(body.loop)]
+        if len(places) > 1:
+            places = [place for place in places if len(definition.body) - place == run.to_end]
         if len(places) != 1:
             raise _Other(f"its loop is not one of {base.qualname} alone")
         [place] = places

@@ -193,7 +193,7 @@ def working_tree(root: Path) -> Tree:
     paths = dict(zip(regular, hashed.decode().split(), strict=True))
     paths |= {entry.path: f"submodule {entry.blob}" for entry in staged if entry.kind == "submodule"}
     links = (name for name in names if (top / name).is_symlink())
-    paths |= {name: f"link {_hashed(os.fsencode((top / name).readlink()))}" for name in links}
+    paths |= {name: _link(top / name) for name in links}
     return Tree(paths, lambda path: _read(top / path))
 
 
@@ -215,8 +215,13 @@ def _identity(path: Path) -> str:
     except OSError as error:
         raise SourceError(f"{path}: can't be read: {error.strerror}") from None
     if stat.S_ISLNK(mode):
-        return f"link {_hashed(os.fsencode(path.readlink()))}"
+        return _link(path)
     return _hashed(_read(path)) if stat.S_ISREG(mode) else "special file"
+
+
+def _link(path: Path) -> str:
+    # A path would lose a slash at the end.
+    return f"link {_hashed(os.readlink(os.fsencode(path)))}"  # noqa: PTH115
 
 
 def _read(path: Path) -> bytes:

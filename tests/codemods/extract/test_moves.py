@@ -184,6 +184,27 @@ def test_imports_follow_and_attributes_find_the_old_name(
     assert "MOST = 3" in (project / "pkg" / "describe.py").read_text()
 
 
+def test_imports_do_not_follow_where_the_source_is_in_a_circle(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    """Loaded first, the new file would find a module that is not loaded to its end."""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").touch()
+    (tmp_path / "pkg" / "source.py").write_text(
+        "from pkg.other import double\n\n\ndef scale(x):\n    return x * 3\n\n\n"
+        "def both(x):\n    return double(scale(x))\n"
+    )
+    (tmp_path / "pkg" / "other.py").write_text("from . import source\n\n\ndef double(x):\n    return x * 2\n")
+    (tmp_path / "user.py").write_text("from pkg.source import scale\n\nprint(scale(2))\n")
+    (tmp_path / "plan.toml").write_text(
+        'version = 1\nsource = "pkg/source.py"\n\n[[move]]\nto = "pkg/parts.py"\nnames = ["scale", "both"]\n'
+    )
+    before = execute(tmp_path, "user.py")
+    ran = extract("--plan", tmp_path / "plan.toml", "--root", tmp_path, "--write")
+    assert ran.code == 0, ran.err + ran.out
+    assert execute(tmp_path, "user.py") == before
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code"),
     [

@@ -59,6 +59,16 @@ def test_what_is_no_python_is_named(repository: Path, capsys: pytest.CaptureFixt
     assert "not compared  settings.toml: not Python" in capsys.readouterr().out
 
 
+def test_links_that_are_as_they_were_are_not_told(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "images").symlink_to("/nowhere/images/")
+    (repository / "link.py").symlink_to("train.py")
+    commit(repository)
+    assert main(["--base", "HEAD"]) == 0
+    assert "a link" not in capsys.readouterr().out
+
+
 def test_paths_narrow_the_review(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "settings.toml").write_text("rate = 2\n")
     assert main(["--base", "HEAD", "train.py"]) == 0

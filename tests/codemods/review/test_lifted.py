@@ -228,6 +228,11 @@ CASES["a loop to a class, handed a lifted helper, with a function inside that re
     {"a.py": HANDED + NESTED},
     {"a.py": HANDED + "from loop import Loop\n" + HANDING, "loop.py": HOLDER},
 )
+EARLIER = "    for index in range(rounds):\n        print(index)\n"
+CASES["the second of two loops that begin alike"] = (
+    {"a.py": LOOP.replace("    for index", f"{EARLIER}    for index")},
+    {"a.py": CALLER.replace("    steps, best = T", f"{EARLIER}    steps, best = T"), "trainer.py": TRAINER},
+)
 WRONG_HOLDERS = {
     "hands in another function": (HANDING.replace("_step=_step", "_step=print"), HOLDER),
     "calls another": (HANDING, HOLDER.replace("_step(x, seen", "later(x, seen")),
