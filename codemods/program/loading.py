@@ -111,8 +111,7 @@ _OF_TORCH = words("""
 @dataclass
 class Run:
     """Record of one loading: ``events`` in order, each with the file's line that brought it; all modules
-    ``loaded``, with the lines; those that are ``open``, not yet to their end; those that import the file
-    ``back``.
+    ``loaded``, with the lines; those not yet to their end, ``open``; those that import the file ``back``.
     """
 
     events: list[str] = field(default_factory=list)
