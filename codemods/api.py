@@ -1,4 +1,4 @@
-"""Names that other programs may use; the gate uses no others."""
+"""Names that the gate uses, and no others; `docs/reference/python.md` has those for other programs."""
 
 from codemods.plans.derive import derive_tree
 from codemods.plans.model import Accept, Loop, Move, Plan, PlanError, Seams, load_plan

@@ -51,16 +51,15 @@ def cannot_fail(annotation: ast.expr) -> bool:
 
 def annotation_names(annotations: Iterable[ast.expr]) -> set[str]:
     """Names that annotations refer to, also from inside string annotations."""
-    found: set[str] = set()
-    for annotation in annotations:
-        for part in ast.walk(annotation):
-            if isinstance(part, ast.Name):
-                found.add(part.id)
-            elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                inner = expression_in(part.value.strip())
-                if inner is not None:
-                    found.update(name.id for name in ast.walk(inner) if isinstance(name, ast.Name))
-    return found
+    parts = (part for annotation in annotations for part in ast.walk(annotation))
+    said = (ast.walk(unquoted(part)) if isinstance(part, ast.Constant) else [part] for part in parts)
+    return {name.id for each in said for name in each if isinstance(name, ast.Name)}
+
+
+def unquoted(node: ast.expr) -> ast.expr:
+    """Return an annotation that is a text as what the text says, if that is an expression."""
+    text = node.value if isinstance(node, ast.Constant) else None
+    return (expression_in(text.strip()) if isinstance(text, str) else None) or node
 
 
 _LONGEST = 1_000

@@ -304,8 +304,7 @@ def _look_at(looking: File, data: bytes, module: ModuleName, *, own: bool = Fals
         path = resolve(node, scope) if isinstance(node, _REFERRING) else None
         if isinstance(node, (ast.Assign, ast.Attribute, ast.Call)):
             values.update(_followed(node))
-        if path is not None and node not in values:
-            seen.escapes = seen.escapes or seen.is_module(path)
+        seen.escapes = seen.escapes or (node not in values and seen.is_module(path))
         match node:
             case ast.Name():
                 continue

@@ -34,7 +34,10 @@ CalledAs = Callable[[Unit, Mapping[str, Unit]], Unit]
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A statement of the head that makes an object of a class and runs its loop; so many are from it on."""
+    """A statement of the head that makes an object of a class and runs its loop.
+
+    ``above`` are the statements before it; ``to_end`` counts those of its function from it on.
+    """
 
     above: tuple[ast.stmt, ...]
     to_end: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
+from codemods.program.annotations import unquoted
 from codemods.program.lifting import Analysis
 from codemods.program.modules import Module, Project, bound_by
 from codemods.program.nodes import first_of
 from codemods.program.scopes import Binder, Scope
-from codemods.program.source import expression_in
 from codemods.program.words import words
 
 _DEPTH = 8
@@ -52,9 +52,7 @@ class Stated:
 
     def annotation(self, node: ast.expr | None, module: Module) -> Classes | None:
         """The class that an annotation at the top level of a module names."""
-        if isinstance(node, ast.Constant):
-            node = expression_in(str(node.value).strip())
-        path = None if node is None else module.path(node)
+        path = None if node is None else module.path(unquoted(node))
         name = "" if path is None else path.rpartition(".")[2]
         if path is None or name in _NO_TYPES:
             return None
@@ -77,9 +75,9 @@ class Stated:
                 return frozenset([found.path])
             case ast.FunctionDef(decorator_list=[], returns=returns), ():
                 return self.annotation(returns, found.module)
-            case ast.ClassDef(body=body), (name,):
-                match [statement for statement in body if name in bound_by(statement)]:
-                    case [ast.FunctionDef(decorator_list=[ast.Name("classmethod")], returns=returns)]:
+            case ast.ClassDef(), (name,):
+                match _member(found.node, name):
+                    case ast.FunctionDef(decorator_list=[ast.Name("classmethod")], returns=returns):
                         return self.annotation(returns, found.module)
         return None
 
@@ -87,10 +85,16 @@ class Stated:
         """The classes of a field that a class declares."""
         found = self.project.follow(path)
         if found is not None and isinstance(found.node, ast.ClassDef):
-            match [statement for statement in found.node.body if name in bound_by(statement)]:
-                case [ast.AnnAssign(annotation=annotation)]:
+            match _member(found.node, name):
+                case ast.AnnAssign(annotation=annotation):
                     return self.annotation(annotation, found.module)
         return None
+
+
+def _member(node: ast.ClassDef, name: str) -> ast.stmt | None:
+    """The one statement of a class that binds a name."""
+    found = [statement for statement in node.body if name in bound_by(statement)]
+    return found[0] if len(found) == 1 else None
 
 
 class Variables:
@@ -108,9 +112,7 @@ class Variables:
         starred = arguments and (arguments.vararg, arguments.kwarg)
         if len(declared) != 1 or (starred and any(b.node in starred for b in self._binders(name, owner))):
             return None
-        found = declared[0]
-        if isinstance(found, ast.Constant) and isinstance(found.value, str):
-            found = expression_in(found.value.strip()) or found
+        found = unquoted(declared[0])
         names = [part.id for part in ast.walk(found) if isinstance(part, ast.Name)]
         outer = all(self.tree.owner(owner, each) is self.tree.module for each in names)
         return found if outer else None
