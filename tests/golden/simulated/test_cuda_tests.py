@@ -14,7 +14,7 @@ FILES = (
     "tests/cuda/test_first_run.py",
     "tests/esper/simic/training/test_multi_gpu_smoke.py",
 )
-# Kernels in a profile and what they compute twice; shards of two ranks, whose shapes torch infers in its own mode.
+# What kernels launch and compute, and shards of two ranks, whose shapes torch infers in its own mode.
 NEED_A_GPU = "launches or same_command or same_twice or (ranks and 2)"
 
 
