@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     metavar="NAME|auto",
     multiple=True,
     help="Leave a one-line closure of this helper that forwards to the lifted function, or of every helper "
-    "that is used as a value (auto); may be repeated.",
+    "that needs one: used as a value, decorated, called with **keywords (auto); may be repeated.",
 )
 @click.option(
     "--cell",

@@ -25,6 +25,7 @@ from codemods.equal.code import (
     same_paths,
 )
 from codemods.equal.instructions import Steps
+from codemods.program.graph import lets_through
 from codemods.program.imports import bound_name, imports_of
 from codemods.program.nodes import first_line, own_nodes
 from codemods.program.scopes import FunctionNode, Scope, ScopeTree
@@ -278,6 +279,10 @@ class _Proof:
         second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
         if first is not None and second is not None:
             same_paths(left, right, first, second, until=(_END, 1))
+            if _Inlined(self.tree, self.scope).changes(old):
+                left = Steps(nested_code(compile_tree(ast.Module([old], []), flags))[-1])
+                first = left.on_lines(self.loop.lineno, self.last)
+                assert first is not None
             self._all_travel(left, first)
         elif first is not second:
             raise NotProven("the loop is reached in one of function and method only")
@@ -296,6 +301,39 @@ class _Proof:
             raise NotProven(f"{', '.join(lost)} is read after the loop and not handed back")
         if lost := sorted((start & setup) - set(claim.fields)):
             raise NotProven(f"{', '.join(lost)} is read in the loop and not handed in")
+
+
+class _Inlined(ast.NodeTransformer):
+    """Puts the blocks of context managers that let exceptions through (``torch.no_grad()``) in their places:
+    no instruction tells that nothing goes on after what such a block raises.
+    """
+
+    def __init__(self, tree: ScopeTree, scope: Scope) -> None:
+        self.tree, self.scope = tree, scope
+        self.found = False
+
+    def changes(self, function: FunctionNode) -> bool:
+        """Change a function; tell whether there was anything to change."""
+        self.generic_visit(function)
+        return self.found
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
+        """Change a statement and those in it; other scopes stay as they are."""
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.expr)):
+            return node
+        self.generic_visit(node)
+        items = node.items if isinstance(node, ast.With) else []
+        if not items or not all(lets_through(self.tree, self.scope, item.context_expr) for item in items):
+            return node
+        self.found = True
+        assert isinstance(node, ast.With)
+        made = [
+            ast.Assign([item.optional_vars], item.context_expr)
+            if item.optional_vars
+            else ast.Expr(item.context_expr)
+            for item in items
+        ]
+        return [*(ast.fix_missing_locations(ast.copy_location(each, node)) for each in made), *node.body]
 
 
 def _must_be(found: Sequence[ast.stmt], lines: Sequence[str], what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
@@ -21,17 +22,22 @@ from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 from codemods.rewrites.text.file import TextNotPreserved
 
+_WRAPPED = ("decorated", "kwargs-at-call", "value-use")
+
 
 def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ()) -> Outcome:
     """Rewrite what is asked for, then lift; what can't be lifted after a rewrite is not rewritten.
 
-    Those of ``wrapped`` get wrappers that are refused because they are used as values.
+    Those of ``wrapped`` that a plain lift refuses for how they are used or decorated get wrappers; what is a
+    wrapper already stays.
     """
     if wrapped:
         plain = lift(analysis, request)
-        values = {helper for helper in wrapped if helper in plain.refused}
-        values = {helper for helper in values if plain.refused[helper].code == "value-use"}
-        return lift(analysis, replace(request, wrapper=request.wrapper | values)) if values else plain
+        needing = {h for h in wrapped if h in plain.refused and plain.refused[h].code in _WRAPPED}
+        done = {helper for helper in needing if _forwards(analysis, helper)}
+        wanted = [helper for helper in request.wanted if helper not in done]
+        more = replace(request, wanted=wanted, wrapper=request.wrapper | (needing - done))
+        return lift(analysis, more) if needing else plain
     refused: dict[Helper, Refusal] = {}
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]
@@ -39,6 +45,22 @@ def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ())
         if isinstance(outcome, Outcome):
             return replace(outcome, refused={**outcome.refused, **refused})
         refused |= outcome
+
+
+def _forwards(analysis: Analysis, helper: Helper) -> bool:
+    """Tell whether all that a helper does is to call a function of its module with what it has."""
+    _, *rest = helper.node.body if ast.get_docstring(helper.node) else (None, *helper.node.body)
+    call = rest[0].value if len(rest) == 1 and isinstance(rest[0], ast.Return) else None
+    call = call.value if isinstance(call, (ast.Await, ast.YieldFrom)) else call
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    tree, name = analysis.tree, call.func.id
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return (
+        tree.owner(helper.scope, name) is tree.module
+        and (tree.module, name) in tree.binders
+        and all(isinstance(value, (ast.Name, ast.Starred)) for value in given)
+    )
 
 
 def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Refusal]:

@@ -63,7 +63,7 @@ class Move(_Strict):
         docstring: of the file.
         rename: what names are called there; the files that use them import them under the old ones (``as``).
         wrapper: helpers of which a one-line closure stays that forwards to the lifted function; ``auto`` is
-            each that is used as a value.
+            each that needs one: used as a value, decorated, called with ``**keywords``.
         cell: helpers whose rebound captures go to an object that they share with the outer function.
         reexport: whether the names stay importable from the source.
     """

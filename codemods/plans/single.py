@@ -39,7 +39,7 @@ def extract_source(
     """Lift helpers of one file, next to the outer function or to another file.
 
     ``wrapper`` names helpers of which a closure is to stay that forwards to the lifted function; with "auto"
-    among them those get one that are used as values; ``cell`` names helpers whose rebound captures an object
+    among them those get one that need it; ``cell`` names helpers whose rebound captures an object
     is to hold; ``accept`` has the assumptions that the user accepts, each with the reason.
 
     Raises:

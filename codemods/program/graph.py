@@ -256,7 +256,7 @@ class Graph(Builder):
             return
         first, *rest = items
         self.run(first.context_expr)
-        if _lets_through(self.tree, self.scope, first.context_expr):
+        if lets_through(self.tree, self.scope, first.context_expr):
             self.run(first.optional_vars)
             self._with(rest, body)
             return
@@ -334,16 +334,16 @@ class Graph(Builder):
         self._finally(lambda: self.block(handler.body), lambda: self._unbind(name, handler.lineno))
 
 
-def _lets_through(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
+def lets_through(tree: ScopeTree, scope: Scope, node: ast.expr) -> bool:
     """Tell whether a context manager expression surely lets exceptions of its block through."""
     if isinstance(node, ast.IfExp):
-        return _lets_through(tree, scope, node.body) and _lets_through(tree, scope, node.orelse)
+        return lets_through(tree, scope, node.body) and lets_through(tree, scope, node.orelse)
     if isinstance(node, ast.Call):
         return dotted(tree, scope, node.func) in _PASSING
     if isinstance(node, ast.Name):
         owner = tree.owner(scope, node.id)
         values = tree.values(owner, node.id)
         return bool(values) and all(
-            isinstance(v, (ast.Call, ast.IfExp)) and _lets_through(tree, owner, v) for v in values
+            isinstance(v, (ast.Call, ast.IfExp)) and lets_through(tree, owner, v) for v in values
         )
     return False

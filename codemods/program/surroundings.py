@@ -35,7 +35,7 @@ from codemods.program.words import having, words
 T = TypeVar("T")
 loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
 """Tells whether a file may load modules whose names it does not spell."""
-Mark = Literal["annotations", "derived", "module", "pickles"]
+Mark = Literal["annotations", "checkpoints", "derived", "module", "pickles"]
 
 # By a word a file shows that it looks at something that a move or a lift changes, and what that is in words.
 _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
@@ -47,6 +47,10 @@ _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
             cattrs dacite jsonargparse msgspec omegaconf hydra simple_parsing typer tyro
         """)
         ),
+    ),
+    "checkpoints": (
+        "loads checkpoints, whose pickles name classes",
+        having("load", "add_safe_globals", within=rb"\btorch\.load\b|\badd_safe_globals\b"),
     ),
     "derived": (
         "may see what derives from a class",

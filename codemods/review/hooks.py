@@ -27,8 +27,8 @@ class Hooks:
 
     def met(self, base: Unit, head: Unit) -> bool:
         """Does its new name, or the old one, do more than to name?"""
-        # A helper that is lifted was in no module's names before.
-        names = ["" if "." in unit.qualname else unit.name for unit in (base, head)]
+        # A helper or a loop that is taken out was in no module's names before.
+        names = [u.qualname if u.qualname.isidentifier() else "" for u in (base, head)]
         if base.name == head.name:
             return False
         if any(map(_HOOK.fullmatch, names)):

@@ -151,7 +151,7 @@ def _statements(parts: Parts) -> Refusals:
     known = {"__file__", "__name__", *dir(builtins)} - {"super"}
     private = dict(private_names(loop, "C"))
     for name in (*parts.globals, *parts.names):
-        if name in ("self", "super") or (name.startswith("__") and name not in known):
+        if name in ("self", "super") or (name.startswith("__") and name.strip("_") and name not in known):
             private[name] = loop.lineno
     for name, line in private.items():
         what = f"{name} means something else inside a class"

@@ -70,12 +70,14 @@ def only_checked(analysis: Analysis, definition: Definition) -> set[str]:
 
 
 def still_asked(around: Surroundings, tree: ScopeTree, names: frozenset[str]) -> frozenset[str]:
-    """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles
-    that were written before, by settings, by loaders of tests and plugins.
+    """Names that somebody may ask the source for after a move: by names that only a run tells, by pickles and
+    checkpoints that were written before, by settings, by loaders of tests and plugins.
     """
     if around.look() is not None or around.marked("pickles", None) or asking(tree):
         return names
     asked = {name for name in names if around.may_ask(name) or is_hook(name)}
+    if around.marked("checkpoints", None):
+        asked |= names & {node.name for node in tree.source.tree.body if isinstance(node, ast.ClassDef)}
     tail = around.module.name.rpartition(".")[2]
     spelled = re.compile(rb"\b%b(?:[.:](\w+)|\s+import\s+\(?([\w ,]+))" % tail.encode())
     found = {

@@ -141,6 +141,29 @@ def test_names_that_nothing_needs_leave_the_source_unless_reexported(project: Pa
     assert "import LIMIT, _ceil, describe" in (project / "pkg" / "source.py").read_text()
 
 
+@pytest.mark.parametrize(
+    ("loads", "found"),
+    [
+        ("torch.load('memory.pt')", "Replay"),
+        ("torch.serialization.add_safe_globals([Replay])", "Replay"),
+        ("Replay()", ""),
+    ],
+)
+def test_a_class_is_still_found_where_checkpoints_name_it(
+    tmp_path: Path, extract: Command, execute: Execute, loads: str, found: str
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "memory.py").write_text("class Replay:\n    pass\n\n\ndef helper():\n    pass\n")
+    main = f"import torch\nfrom memory import Replay, helper\n\n\ndef main():\n    return {loads}\n"
+    (tmp_path / "main.py").write_text(main)
+    (tmp_path / "plan.toml").write_text(
+        'version = 1\nsource = "memory.py"\nmove = [{ to = "parts.py", names = ["Replay", "helper"] }]\n'
+    )
+    assert extract("--plan", tmp_path / "plan.toml", "--write").code == 0
+    names = "print(*(name for name in ('Replay', 'helper') if hasattr(memory, name)))"
+    assert execute(tmp_path, "-c", f"import memory; {names}").strip() == found
+
+
 def test_a_later_plan_starts_from_what_an_earlier_one_makes(
     project: Path, extract: Command, execute: Execute
 ) -> None:

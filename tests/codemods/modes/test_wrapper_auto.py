@@ -51,6 +51,61 @@ def test_values_get_wrappers_and_the_others_none(program: Path, extract: Command
     assert execute(program.parent, "program.py") == before
 
 
+DECORATED = """\
+import functools
+
+def logged(function):
+    @functools.wraps(function)
+    def inner(*args, **more):
+        \"\"\"Call it.\"\"\"
+        print(function.__name__, args, more)
+        return function(*args, **more)
+    return inner
+
+@logged
+def scaled(x, **more):
+    def h(y, **kw):
+        return x * y, kw
+    return h(2, **more)
+
+print(scaled.__name__, scaled(3, a=1))
+"""
+
+
+def test_what_is_decorated_or_called_with_keywords_gets_one_too(
+    program: Path, extract: Command, execute: Execute
+) -> None:
+    program.write_text(DECORATED)
+    before = execute(program.parent, "program.py")
+    ran = extract(program, "--wrapper", "auto", "--write", "--output-format", "json")
+    assert [(name, h["status"]) for name, h in ran.helpers.items()] == [("inner", "lifted"), ("h", "lifted")]
+    assert execute(program.parent, "program.py") == before
+
+
+@pytest.mark.parametrize("text", [PROGRAM, DECORATED])
+def test_a_second_run_changes_nothing(text: str, program: Path, extract: Command) -> None:
+    program.write_text(text)
+    assert extract(program, "--wrapper", "auto", "--write").code == 0
+    again = extract(program, "--wrapper", "auto", "--check")
+    assert again.code == 0, again.out
+
+
+def test_a_helper_inside_one_with_a_wrapper_takes_a_second_run(
+    program: Path, extract: Command, execute: Execute
+) -> None:
+    program.write_text(
+        "def repeated(n):\n    def decorate(f):\n        def again(x):\n            return [f(x)] * n\n"
+        "        return again\n    return decorate\n\nprint(repeated(2)(abs)(-1))\n"
+    )
+    before = execute(program.parent, "program.py")
+    first = extract(program, "--wrapper", "auto", "--write")
+    assert first.code == 1
+    assert "second run" in first.out
+    assert extract(program, "--wrapper", "auto", "--write").code == 0
+    assert extract(program, "--wrapper", "auto", "--check").code == 0
+    assert execute(program.parent, "program.py") == before
+
+
 def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Command, execute: Execute) -> None:
     before = execute(program.parent, "program.py")
     program.with_name("plan.toml").write_text(PLAN)
