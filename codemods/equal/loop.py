@@ -279,7 +279,9 @@ class _Proof:
         second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
         if first is not None and second is not None:
             same_paths(left, right, first, second, until=(_END, 1))
-            if _Inlined(self.tree, self.scope).changes(old):
+            inlined = _Inlined(self.tree, self.scope)
+            inlined.generic_visit(old)
+            if inlined.found:
                 left = Steps(nested_code(compile_tree(ast.Module([old], []), flags))[-1])
                 first = left.on_lines(self.loop.lineno, self.last)
                 assert first is not None
@@ -312,11 +314,6 @@ class _Inlined(ast.NodeTransformer):
         self.tree, self.scope = tree, scope
         self.found = False
 
-    def changes(self, function: FunctionNode) -> bool:
-        """Change a function; tell whether there was anything to change."""
-        self.generic_visit(function)
-        return self.found
-
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
         """Change a statement and those in it; other scopes stay as they are."""
         if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.expr)):
@@ -327,12 +324,8 @@ class _Inlined(ast.NodeTransformer):
             return node
         self.found = True
         assert isinstance(node, ast.With)
-        made = [
-            ast.Assign([item.optional_vars], item.context_expr)
-            if item.optional_vars
-            else ast.Expr(item.context_expr)
-            for item in items
-        ]
+        unnamed = ast.Name("<context>", ast.Store())
+        made = [ast.Assign([item.optional_vars or unnamed], item.context_expr) for item in items]
         return [*(ast.fix_missing_locations(ast.copy_location(each, node)) for each in made), *node.body]
 
 

@@ -48,19 +48,14 @@ def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ())
 
 
 def _forwards(analysis: Analysis, helper: Helper) -> bool:
-    """Tell whether all that a helper does is to call a function of its module with what it has."""
-    _, *rest = helper.node.body if ast.get_docstring(helper.node) else (None, *helper.node.body)
-    call = rest[0].value if len(rest) == 1 and isinstance(rest[0], ast.Return) else None
+    """Tell whether all that a helper does is to call a function of its module."""
+    tree, (last, *more) = analysis.tree, reversed(helper.node.body)
+    call = last.value if isinstance(last, ast.Return) else None
     call = call.value if isinstance(call, (ast.Await, ast.YieldFrom)) else call
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+    if len(more) > bool(ast.get_docstring(helper.node)) or not isinstance(call, ast.Call):
         return False
-    tree, name = analysis.tree, call.func.id
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return (
-        tree.owner(helper.scope, name) is tree.module
-        and (tree.module, name) in tree.binders
-        and all(isinstance(value, (ast.Name, ast.Starred)) for value in given)
-    )
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    return tree.owner(helper.scope, name) is tree.module and (tree.module, name) in tree.binders
 
 
 def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Refusal]:
