@@ -9,6 +9,7 @@ must compile to the same instructions from the loop's first one to where it ends
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -272,9 +273,7 @@ class _Proof:
         home = ast.parse(f"class {claim.class_name}: pass").body[0]
         assert isinstance(home, ast.ClassDef)
         home.body = [new]
-        before = nested_code(compile_tree(ast.Module([old], []), flags))[-1]
-        after = nested_code(nested_code(compile_tree(ast.Module([home], []), flags))[-1])[-1]
-        left, right = Steps(before), Steps(after)
+        left, right = Steps(_compiled(old, flags)), Steps(nested_code(_compiled(home, flags))[-1])
         first = left.on_lines(self.loop.lineno, self.last)
         second = right.on_lines(loop.lineno, loop.end_lineno or loop.lineno)
         if first is not None and second is not None:
@@ -282,7 +281,7 @@ class _Proof:
             inlined = _Inlined(self.tree, self.scope)
             inlined.generic_visit(old)
             if inlined.found:
-                left = Steps(nested_code(compile_tree(ast.Module([old], []), flags))[-1])
+                left = Steps(_compiled(old, flags))
                 first = left.on_lines(self.loop.lineno, self.last)
                 assert first is not None
             self._all_travel(left, first)
@@ -319,14 +318,19 @@ class _Inlined(ast.NodeTransformer):
         if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.expr)):
             return node
         self.generic_visit(node)
-        items = node.items if isinstance(node, ast.With) else []
-        if not items or not all(lets_through(self.tree, self.scope, item.context_expr) for item in items):
+        if not isinstance(node, ast.With):
+            return node
+        if not all(lets_through(self.tree, self.scope, item.context_expr) for item in node.items):
             return node
         self.found = True
-        assert isinstance(node, ast.With)
         unnamed = ast.Name("<context>", ast.Store())
-        made = [ast.Assign([item.optional_vars or unnamed], item.context_expr) for item in items]
+        made = [ast.Assign([item.optional_vars or unnamed], item.context_expr) for item in node.items]
         return [*(ast.fix_missing_locations(ast.copy_location(each, node)) for each in made), *node.body]
+
+
+def _compiled(node: ast.stmt, flags: Sequence[str]) -> types.CodeType:
+    """The code of a function or class."""
+    return nested_code(compile_tree(ast.Module([node], []), flags))[-1]
 
 
 def _must_be(found: Sequence[ast.stmt], lines: Sequence[str], what: str) -> None:

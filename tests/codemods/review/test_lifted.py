@@ -155,6 +155,10 @@ CASES["a loop of run to a class"] = (
     {"a.py": LOOP.replace("def train", "def run")},
     {"a.py": CALLER.replace("def train", "def run"), "trainer.py": TRAINER},
 )
+CASES["a loop of a function that looks like a test to a class"] = (
+    {"test_a.py": LOOP.replace("def train", "def test_a")},
+    {"test_a.py": CALLER.replace("def train", "def test_a"), "trainer.py": TRAINER},
+)
 QUOTED = TRAINER.replace("    data: Any", '    data: "list[Batch]"').replace(
     "    best: Any", '    best: "Metric"'
 )
