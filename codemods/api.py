@@ -6,7 +6,7 @@ from codemods.plans.report import HelperReport
 from codemods.plans.run import run_plan
 from codemods.plans.single import RequestError
 from codemods.plans.write import WriteError, write_all
-from codemods.program.origins import absolute
+from codemods.program.imports import absolute
 from codemods.program.patches import SeamReaders, reads_own, seams_of
 from codemods.program.repository import (
     mentioning,

@@ -6,13 +6,13 @@ import difflib
 import io
 from typing import TYPE_CHECKING
 
-from codemods.program.patches import ANY_NAME
+from codemods.program.nodes import ANY_NAME
 from codemods.program.source import split_lines
 from esper_harness.report.plain import columns
 
 if TYPE_CHECKING:
     from codemods.plans.report import AcceptedAssumption, FileChange, HelperReport, Report
-    from codemods.rewrites.imports.leftovers import KeptImport
+    from codemods.rewrites.leftovers import KeptImport
 
 
 def line_count(data: bytes | None) -> int:

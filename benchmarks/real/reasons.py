@@ -13,7 +13,7 @@ def all_codes(path: Path) -> dict[str, list[str]]:
     """
     from codemods.program.lifting import Analysis, Lifting
     from codemods.program.source import analysing, read_source
-    from codemods.rewrites.lift import decision
+    from codemods.rewrites.lift import CHECKS
     from codemods.rewrites.refusals import first
 
     found: dict[str, list[str]] = {}
@@ -23,7 +23,7 @@ def all_codes(path: Path) -> dict[str, list[str]]:
         names = numbered([helper.qualname for helper in analysis.helpers])
         for name, helper in zip(names, analysis.helpers, strict=True):
             codes = found[name] = []
-            for check in decision.CHECKS:
+            for check in CHECKS:
                 try:
                     refusal = first(check(lifting, helper))
                 except (AssertionError, AttributeError, KeyError, IndexError, TypeError, ValueError):

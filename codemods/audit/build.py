@@ -21,13 +21,13 @@ from codemods.audit.report import (
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.nodes import first_line
-from codemods.program.patches import ANY_NAME, Seam, find_seams, reading_functions
+from codemods.program.nodes import ANY_NAME, first_line
+from codemods.program.patches import Seam, find_seams, reading_functions
 from codemods.program.repository import module_name, project_root, python_files, read_tools, shown_path
 from codemods.program.scopes import Scope, Use
 from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.lift.decision import Decision, decide
+from codemods.rewrites.lift import Decision, decide
 from codemods.rewrites.refusals import Accepted, Refusal, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
 from esper_harness.report.plain import listed

@@ -17,7 +17,7 @@ from codemods.hotpath.kinds import (
 )
 from codemods.hotpath.outcome import Outcome
 from codemods.hotpath.vocabulary import LAUNCHER
-from codemods.program.words import words
+from codemods.program.source import words
 
 _CLASSES = ("Accelerator", "Fabric")
 _PREPARES = words("""

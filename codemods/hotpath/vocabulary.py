@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from codemods.program.words import words
+from codemods.program.source import words
 
 METADATA = words("""
     backward data_ptr dense_dim dim dim_order element_size get_device has_names is_coalesced

@@ -6,7 +6,7 @@ synchronizes the host with the device"), and the calls of `memcpy_and_sync`, `it
 
 from __future__ import annotations
 
-from codemods.program.words import words
+from codemods.program.source import words
 
 READS = {
     "item": "one element to the host",

@@ -15,8 +15,7 @@ from codemods.plans.site import line_before
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.rewrites.lift.decision import Decision, decide
-from codemods.rewrites.lift.transform import Lift
+from codemods.rewrites.lift import Decision, Lift, decide
 from codemods.rewrites.naming import FileNames, Names
 from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside

@@ -10,10 +10,9 @@ from pathlib import Path
 from codemods.plans.site import Site
 from codemods.program.modules import effects_of
 from codemods.program.repository import is_below, packages_around, script_imported, shown_path
-from codemods.program.source import read_source
+from codemods.program.source import having, read_source
 from codemods.program.surroundings import Surroundings
 from codemods.program.walk import read_scopes
-from codemods.program.words import having
 from codemods.rewrites.refusals import Refusals, refuse
 
 # A line that imports a name, or looks for a module.

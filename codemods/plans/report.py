@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codemods.program.patches import Seam
 from codemods.rewrites.refusals import Refusal
 
 if TYPE_CHECKING:
-    from codemods.rewrites.imports.leftovers import KeptImport
+    from codemods.program.patches import Seam
+    from codemods.rewrites.leftovers import KeptImport
 
 
 @dataclass(frozen=True, slots=True)

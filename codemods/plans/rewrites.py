@@ -19,9 +19,8 @@ from codemods.rewrites.objects.cell import Cell, find_cells, find_maker
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
-from codemods.rewrites.rules.wrapper import RESIDUAL_CHECKS
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.wrapper.transform import split_helpers
+from codemods.rewrites.wrapper import RESIDUAL_CHECKS, split_helpers
 
 Rewritten = tuple[Analysis, Mapping[Helper, Helper]]
 """A rewritten file, and for each helper of the file as it was what it has become."""

@@ -26,7 +26,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.patches import Seam
 from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
-from codemods.rewrites.imports.leftovers import KeptImport
+from codemods.rewrites.leftovers import KeptImport
 from codemods.rewrites.move.definitions import defined_by
 from codemods.rewrites.refusals import Accepted
 from codemods.rewrites.text.append import TargetError

@@ -14,13 +14,14 @@ from codemods.plans.request import Outcome, Request
 from codemods.plans.site import Layout, Overlay, Site, site_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.program.patches import ANY_NAME, Seam, find_seams
+from codemods.program.nodes import ANY_NAME
 from codemods.program.repository import module_name, project_root
 from codemods.program.source import Source, Unusable
 from codemods.rewrites.refusals import Accepted, all_rules
 
 if TYPE_CHECKING:
-    from codemods.rewrites.imports.leftovers import KeptImport
+    from codemods.program.patches import Seam
+    from codemods.rewrites.leftovers import KeptImport
 
 
 class RequestError(Unusable):
@@ -70,7 +71,7 @@ def extract_source(
         site=site,
         wanted=wanted,
         targets={} if to is None else dict.fromkeys(wanted, to.resolve()),
-        seams=frozenset(seam.name for seam in seams if to is not None),
+        seams=frozenset(seam.name for seam in seams),
         private=True,
         wrapper=frozenset(named(closures)),
         cell=frozenset(named(cell)),
@@ -104,6 +105,8 @@ def rebound_in(folders: list[Path], site: Site, analysis: Analysis) -> list[Seam
     A replaced attribute of one of its names (``PPOAgent.load``) is none: the object stays the same one. Nor
     is a name that the source does not have: ``"train.txt"``, handed over, names a file.
     """
+    from codemods.program.patches import find_seams
+
     layout = site.layout
     found = find_seams(folders, module_name(layout.rest, layout.root), layout.root, site.overlay.files)
     known = {*analysis.tree.names, ANY_NAME}

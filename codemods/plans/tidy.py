@@ -12,7 +12,7 @@ from codemods.program.globals import ImportNode
 from codemods.program.scopes import ScopeTree
 from codemods.program.source import Source
 from codemods.program.walk import read_scopes
-from codemods.rewrites.imports.leftovers import KeptImport, Left, drop_imports, mark_imports
+from codemods.rewrites.leftovers import KeptImport, Left, drop_imports, mark_imports
 from codemods.rewrites.text.file import TextNotPreserved
 
 _ROUNDS = 5

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 
-from codemods.program.words import words
+from codemods.program.source import words
 
 # Modules of the standard library that do something that is seen when they are loaded.
 LOUD = frozenset(

@@ -12,8 +12,7 @@ from codemods.program.helpers import Helper
 from codemods.program.imports import Import, bound_name, imports_of
 from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
-from codemods.program.nodes import all_defaults
-from codemods.program.patches import ANY_NAME
+from codemods.program.nodes import ANY_NAME, all_defaults
 from codemods.program.scopes import Scope
 
 Origin = Literal["builtin", "import", "typing", "own", "identity", "star", "builtin or star", "unknown"]

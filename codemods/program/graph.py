@@ -13,8 +13,8 @@ from codemods.program.events import Builder, Event, Finally, Loop, NotUnderstood
 from codemods.program.imports import bound_name
 from codemods.program.nodes import Visitor, all_arguments, all_defaults, children
 from codemods.program.scopes import Scope, ScopeTree, dotted
+from codemods.program.source import words
 from codemods.program.walk import ComprehensionNode
-from codemods.program.words import words
 
 # Context managers that never swallow what their block raises.
 _PASSING = words("""

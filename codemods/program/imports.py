@@ -101,3 +101,8 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
     parts = package.split(".")
     base = parts[: max(0, len(parts) - node.level + 1)] if package else [""] * node.level
     return ".".join([*base, node.module] if node.module else base)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that a ``from`` import names; outside of a package, as if that were the package's folder."""
+    return imported_module(node, package).lstrip(".")

@@ -19,8 +19,7 @@ from codemods.program.modules import Find, Module, Project
 from codemods.program.nodes import DEFINITIONS
 from codemods.program.origins import imported
 from codemods.program.repository import package_of
-from codemods.program.source import all_blocks
-from codemods.program.words import words
+from codemods.program.source import all_blocks, words
 
 
 @dataclass(frozen=True, slots=True)

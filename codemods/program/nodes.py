@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from codemods.program.imports import bound_name
-from codemods.program.words import words
+from codemods.program.source import words
+
+ANY_NAME = "*"
+"""Stands for a name, or a part of one, that the program text does not tell."""
 
 _ENDS = frozenset([ast.Name, ast.Constant, ast.MatchSingleton])
 # Fields that hold no node but a name, a number or a context; lists that may hold something else, too.

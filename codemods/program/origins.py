@@ -7,8 +7,8 @@ import functools
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from codemods.program.imports import Import, imported_module, imports_in
-from codemods.program.nodes import DEFINITIONS, all_arguments, children, names_bound
+from codemods.program.imports import Import, imports_in
+from codemods.program.nodes import ANY_NAME, DEFINITIONS, all_arguments, children, names_bound
 
 _IMPORTERS = {"importlib.import_module", "pytest.importorskip"}
 _BINDING = frozenset(
@@ -25,8 +25,6 @@ _TOLD = frozenset(
     ]
 )
 _DEPTH = 8
-ANY = "*"
-"""Stands for a part of a string that the program text does not tell."""
 
 
 @dataclass(eq=False, slots=True)
@@ -64,11 +62,6 @@ class Names:
         while scope.parent is not None:
             scope = scope.parent
         return scope
-
-
-def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that a ``from`` import names; outside of a package, as if that were the package's folder."""
-    return imported_module(node, package).lstrip(".")
 
 
 def imported(node: ast.Import | ast.ImportFrom, package: str) -> list[Import]:
@@ -180,12 +173,12 @@ def text_of(node: ast.expr, scope: Names, depth: int = _DEPTH) -> str | None:
         case ast.Constant(str(text)):
             return text
         case ast.JoinedStr(parts):
-            return "".join(text_of(part, scope, depth - 1) or ANY for part in parts)
+            return "".join(text_of(part, scope, depth - 1) or ANY_NAME for part in parts)
         case ast.FormattedValue(value, -1, None):
             return text_of(value, scope, depth - 1)
         case ast.BinOp(left, ast.Add(), right):
             found = [text_of(part, scope, depth - 1) for part in (left, right)]
-            return "".join(part or ANY for part in found) if any(found) else None
+            return "".join(part or ANY_NAME for part in found) if any(found) else None
         case ast.Attribute(value, "__name__"):
             return resolve(value, scope)
         case ast.Name(name) if (given := scope.assigned(name)) is not None:

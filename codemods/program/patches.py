@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codemods.program.nodes import called_name
-from codemods.program.origins import ANY, Names, absolute, resolve, text_of, walk
+from codemods.program.imports import absolute
+from codemods.program.nodes import ANY_NAME, called_name
+from codemods.program.origins import Names, resolve, text_of, walk
 from codemods.program.repository import (
     Files,
     ModuleName,
@@ -24,12 +25,8 @@ from codemods.program.repository import (
     shown_path,
 )
 from codemods.program.scopes import ScopeTree
-from codemods.program.source import SourceError, read_source
+from codemods.program.source import SourceError, read_source, words
 from codemods.program.walk import read_scopes
-from codemods.program.words import words
-
-ANY_NAME = ANY
-"""The name of a seam whose patched name the program text doesn't tell."""
 
 _SETTERS = words("setattr delattr spy stub patch patch.object patch.multiple")
 _OF_SPACES = words("dict setitem delitem")

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from codemods.program.nodes import called_name
-from codemods.program.origins import absolute, resolve, walk
-from codemods.program.patches import ANY_NAME, replacing_of
+from codemods.program.imports import absolute
+from codemods.program.nodes import ANY_NAME
 from codemods.program.repository import (
     File,
     ModuleName,
@@ -29,8 +27,10 @@ from codemods.program.repository import (
     says,
     shown_path,
 )
-from codemods.program.source import Source, statements_in
-from codemods.program.words import having, words
+from codemods.program.source import Source, having, statements_in, words
+
+if TYPE_CHECKING:
+    from codemods.program.module_uses import Look, Seen
 
 T = TypeVar("T")
 loads_any = having("__import__", "import_module", "iter_modules", "locate", "resolve_name", "walk_packages")
@@ -72,49 +72,8 @@ _MARKS: dict[Mark, tuple[str, Callable[[bytes], bool]]] = {
 }
 
 _CHECKERS = (b"beartype", b"jaxtyping", b"typeguard")
-_LISTS = words("dir vars getmembers getmembers_static getclosurevars getsource getsourcelines")
-_BY_NAME = words("delattr getattr hasattr setattr")
-# What is handed to these is named there, and goes no further.
-_KEPT = _LISTS | _BY_NAME | words("id isinstance multiple object print spy stub")
 # By these, or by its own name, a file gets at its own namespace or text.
 _ITSELF = re.compile(rb"__(dict|file|globals|import|main)__|import_module|importorskip|modules|run_module")
-_REFERRING = (ast.Attribute, ast.Call, ast.Name, ast.Subscript)
-_STARS = re.compile(r"\bfrom\s+[\w.]*\b(\w+)\s+import\s*\*")
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A place that sees names of the module, or changes one; ``by_name``: it reads one that a run tells."""
-
-    path: str
-    line: int
-    what: str
-    by_name: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line} {self.what}"
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Uses of a module's names in one file: those that it surely asks it for, and whether it gives
-    the module itself away.
-    """
-
-    path: str
-    data: bytes
-    module: ModuleName
-    asked: set[str] = field(default_factory=set)
-    escapes: bool = False
-    looks: list[Look] = field(default_factory=list)
-
-    def look(self, node: ast.expr, what: str, *, by_name: bool = False) -> None:
-        """An expression sees every name of the module."""
-        self.looks.append(Look(self.path, node.lineno, what, by_name))
-
-    def is_module(self, path: str | None) -> bool:
-        """Tell whether a dotted path leads to the module itself."""
-        return path is not None and self.module.within(path) == ""
 
 
 class Surroundings:
@@ -176,12 +135,21 @@ class Surroundings:
         return File(self.source.path, self.module.name, package, self.source.tree)
 
     @cached_property
-    def _seen(self) -> list[_Seen]:
+    def _seen(self) -> list[Seen]:
         """Uses in these, and in the file itself, if it may look at itself."""
-        found = [_look_at(file, data, self.module) for file, data in self._files]
-        if _ITSELF.search(self._own_data) or says(self._own_data, self.module.name.rpartition(".")[2]):
-            found.append(_look_at(self._own, b"", self._own_names, own=True))
+        if not self._files and not self._looks_at_itself:
+            return []
+        from codemods.program.module_uses import uses_in
+
+        found = [uses_in(file, data, self.module) for file, data in self._files]
+        if self._looks_at_itself:
+            found.append(uses_in(self._own, b"", self._own_names, own=True))
         return found
+
+    @cached_property
+    def _looks_at_itself(self) -> bool:
+        own = self.module.name.rpartition(".")[2]
+        return bool(_ITSELF.search(self._own_data)) or says(self._own_data, own)
 
     @cached_property
     def _submodules(self) -> frozenset[str]:
@@ -267,7 +235,12 @@ class Surroundings:
 
     def replacing(self, names: Collection[str]) -> Look | None:
         """A place that replaces one of some names of the module, or names that only a run tells."""
-        for file in (*(file for file, _ in self._files), self._own) if names else ():
+        if not names:
+            return None
+        from codemods.program.module_uses import Look
+        from codemods.program.patches import replacing_of
+
+        for file in (*(file for file, _ in self._files), self._own):
             for name, line, *_ in replacing_of(file.tree, file.package).names_of(self._own_names):
                 known = name.removesuffix(f".{ANY_NAME}") + "."
                 if name in (ANY_NAME, "__dict__") or any(f"{read}.".startswith(known) for read in names):
@@ -298,60 +271,3 @@ class Surroundings:
                     line = (statement.end_lineno or node.lineno) if loop else node.lineno
                     found.append((line, absolute(node, package)))
         return found
-
-
-def _look_at(looking: File, data: bytes, module: ModuleName, *, own: bool = False) -> _Seen:
-    """Find the uses of a module's names in a file."""
-    seen = _Seen(looking.shown, data, module)
-    values: set[ast.AST] = set()
-    for node, scope in walk(looking.tree, looking.package):
-        path = resolve(node, scope) if isinstance(node, _REFERRING) else None
-        if isinstance(node, (ast.Assign, ast.Attribute, ast.Call)):
-            values.update(_followed(node))
-        seen.escapes = seen.escapes or (node not in values and seen.is_module(path))
-        match node:
-            case ast.Name():
-                continue
-            case ast.Attribute():
-                if path is not None and seen.is_module(path.rpartition(".")[0]):
-                    seen.asked.add(node.attr)
-                    if node.attr == "__dict__":
-                        seen.look(node, "looks at its namespace")
-            case ast.ImportFrom():
-                # One that is run by its path finds what stands beside it without their package.
-                beside = f"{looking.package}.{node.module}"
-                if seen.is_module(absolute(node, looking.package)) or seen.is_module(beside):
-                    seen.asked.update(alias.name for alias in node.names)
-            case ast.Constant(value=str() as text) if not own:
-                if "*" in text and module.name.rpartition(".")[2] in _STARS.findall(text):
-                    seen.asked.add("*")
-                if within := module.within(text.replace(":", ".")):
-                    seen.asked.add(within.partition(".")[0])
-            case ast.Call(args=[first, *_]) if seen.is_module(resolve(first, scope)):
-                _call(node, seen)
-    return seen
-
-
-def _call(node: ast.Call, seen: _Seen) -> None:
-    """Tell whether a call that is handed the module sees names of it."""
-    name = called_name(node)
-    if name in _LISTS:
-        seen.look(node, f"lists its names, or reads its text, by {name}()")
-    elif name in _BY_NAME and len(node.args) > 1:
-        match node.args[1]:
-            case ast.Constant(value=str() as text):
-                seen.asked.add(text)
-            case _:
-                reads = name in ("getattr", "hasattr")
-                seen.look(node, "takes names from it that only a run tells", by_name=reads)
-
-
-def _followed(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of a node that are told by name wherever they go: an attribute's object, what a name is given."""
-    match node:
-        case ast.Attribute() | ast.Assign(targets=[ast.Name()]):
-            if node.value is not None:
-                yield node.value
-        case ast.Call(args=[first, *_]):
-            if called_name(node) in _KEPT:
-                yield first

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from codemods.program.annotations import stated_by
 from codemods.program.nodes import first_of, walk
-from codemods.program.words import words
+from codemods.program.source import words
 from codemods.review.content import Function
 from codemods.review.effects import SideEffects
 from codemods.review.file import File

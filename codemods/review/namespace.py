@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from codemods.program.origins import absolute
-from codemods.program.patches import ANY_NAME, Replacing
+from codemods.program.imports import absolute
+from codemods.program.nodes import ANY_NAME
+from codemods.program.patches import Replacing
 from codemods.program.repository import ModuleName, package_of
 from codemods.program.source import Source, SourceError, decode_source, statements_in
 from codemods.program.surroundings import Surroundings

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from codemods.program.nodes import called_name, children
-from codemods.program.words import words
+from codemods.program.source import words
 
 _WORDS = (b"globals", b"vars", b"exec", b"__name__")
 _HINTS = re.compile(rb"\bglobals\b|\bvars\(\s*\)|\bexec\b|modules\s*\[\s*__name__")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from codemods.program.nodes import children, walk
-from codemods.program.words import words
+from codemods.program.source import words
 from codemods.review.content import Function, functions_of
 from codemods.review.normal import written
 from codemods.review.side import Meaning, Outside, Side

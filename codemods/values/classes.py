@@ -10,7 +10,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.modules import Module, Project, bound_by
 from codemods.program.nodes import first_of
 from codemods.program.scopes import Binder, Scope
-from codemods.program.words import words
+from codemods.program.source import words
 
 _DEPTH = 8
 _LITERALS = (bool, bytes, complex, float, int, str)

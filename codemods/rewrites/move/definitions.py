@@ -16,8 +16,7 @@ from codemods.program.lifting import Analysis
 from codemods.program.modules import effects_of
 from codemods.program.nodes import called, first_line, own_nodes
 from codemods.program.scopes import ScopeTree, Use, dotted
-from codemods.program.source import all_blocks
-from codemods.program.words import words
+from codemods.program.source import all_blocks, words
 from codemods.rewrites.refusals import Refusal, Refusals, refuse
 from codemods.rewrites.rules.definition import STATELESS_DECORATORS
 from codemods.rewrites.rules.moving import not_alike

@@ -14,8 +14,8 @@ from codemods.program.lifting import Analysis, Lifting
 from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
 from codemods.program.nodes import DEFINITIONS, called
 from codemods.program.scopes import Scope, ScopeTree, Use, dotted
+from codemods.program.source import words
 from codemods.program.surroundings import Surroundings
-from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
 from codemods.rewrites.rules.definition import defined_alike, evaluated_annotations
 

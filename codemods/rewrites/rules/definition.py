@@ -14,8 +14,8 @@ from codemods.program.helpers import Helper
 from codemods.program.lifting import Lifting
 from codemods.program.nodes import all_defaults, called, first_of
 from codemods.program.scopes import ScopeTree, dotted, private_names
+from codemods.program.source import words
 from codemods.program.surroundings import Surroundings
-from codemods.program.words import words
 from codemods.rewrites.refusals import Refusals, refuse
 
 # Decorators that keep no state and do the same thing however often they are applied.

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codemods.program.effects import Definition, Effect, Effects
-from codemods.program.words import words
+from codemods.program.source import words
 
 SPIES = ("a", "b", "deco")
 MODULES = {
