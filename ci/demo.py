@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
@@ -9,7 +10,16 @@ from pathlib import Path
 
 import click
 
-from codemods.api import PlanError, RequestError, SourceError, TargetError, WriteError, derive_tree
+from codemods.api import (
+    PlanError,
+    Report,
+    RequestError,
+    SourceError,
+    TargetError,
+    WriteError,
+    run_plan,
+    write_all,
+)
 from golden.compare import Different, Identical, compare
 from golden.record import find_run, record_run
 from golden.report import render
@@ -36,9 +46,7 @@ def demonstrate(repository: Path, scratch: Path) -> bool:
     """
     begun, tree = time.monotonic(), scratch / "tree"
     _say(f"extract by {PLAN.name}")
-    report = derive_tree(repository / PLAN, repository, tree)
-    if report.refused:
-        raise PlanError(f"{report.refused[0].name} is refused")
+    report = derive(repository, PLAN, tree)
     run = find_run(_RUN, tree)
 
     def record(what: str, *, base: bool = False) -> Trace:
@@ -61,6 +69,19 @@ def demonstrate(repository: Path, scratch: Path) -> bool:
     click.echo(render(planted, left="the monolith", right=traces[2].about.label))
     click.echo(f"\n{time.monotonic() - begun:.0f} s")
     return isinstance(extracted, Identical) and isinstance(planted, Different)
+
+
+def derive(repository: Path, plan: Path, tree: Path) -> Report:
+    """Copy a repository, with what a plan makes of its frozen source in place of what became of that since.
+
+    Raises what a plan that can't be carried out raises.
+    """
+    report = run_plan(repository / plan, repository, afresh=True)
+    if report.refused:
+        raise PlanError(f"{report.refused[0].name} is refused")
+    shutil.copytree(repository, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    write_all({tree / path.relative_to(repository): data for path, data in report.in_order().items()})
+    return report
 
 
 def plant(tree: Path) -> None:

@@ -1,8 +1,7 @@
 """Names that the gate uses, and no others; `docs/reference/python.md` has those for other programs."""
 
-from codemods.plans.derive import derive_tree
 from codemods.plans.model import Accept, Loop, Move, Plan, PlanError, Seams, load_plan
-from codemods.plans.report import HelperReport
+from codemods.plans.report import HelperReport, Report
 from codemods.plans.run import run_plan
 from codemods.plans.single import RequestError
 from codemods.plans.write import WriteError, write_all
@@ -27,6 +26,7 @@ __all__ = [
     "Move",
     "Plan",
     "PlanError",
+    "Report",
     "RequestError",
     "SeamReaders",
     "Seams",
@@ -35,7 +35,6 @@ __all__ = [
     "WriteError",
     "absolute",
     "all_rules",
-    "derive_tree",
     "load_plan",
     "mentioning",
     "module_name",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codemods.api import derive_tree, run_plan
+from ci.demo import derive
+from codemods.api import run_plan
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,7 @@ def test_the_plan_can_be_carried_out(plan: Path) -> None:
 
 def test_what_the_plans_make_passes_the_linter_but_for_what_a_formatter_does(tmp_path: Path) -> None:
     tree = tmp_path / "derived"
-    report = derive_tree(PLANS / "03_engine.toml", ROOT, tree)
+    report = derive(ROOT, PLANS / "03_engine.toml", tree)
     made = [change.shown for change in report.files if change.path.is_relative_to(ROOT / "src")]
     assert len(made) > 10
     command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--ignore", "I001,E501", *made]
