@@ -14,14 +14,16 @@ import pytest
 
 from codemods import render
 from codemods.extract import main
-from codemods.plans import derive
+from codemods.plans import run
+from codemods.plans import write as writer
 from tests.trees import read, write
 
 pytestmark = pytest.mark.slow
 
 # Loaded before the processes part, which need it.
-assert derive
 assert render
+assert run
+assert writer
 
 # Calls that change the tree; each is a point to be killed at, before it and after it.
 CHANGING = ("replace", "rename", "unlink", "mkdir", "rmdir", "chmod", "fsync", "write")
