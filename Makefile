@@ -27,9 +27,9 @@ lint: $(STAMP)
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-# The rest: fuzz, mutations, wheels, tutorials, ranks, real programs.
-test-all: test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+# With fuzz, mutations, wheels, tutorials, ranks, real programs.
+test-all: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # The pages of docs/ as a site, in build/site; broken links are errors.
 docs: $(STAMP)
