@@ -127,6 +127,8 @@ def entry_reads(source: Source, helper: Helper) -> dict[str, bool]:
     at_entry, sure, made = True, True, False
     for item in dis.get_instructions(code):
         name = item.opname
+        # What a loop comes back to runs more than once.
+        at_entry = at_entry and not item.is_jump_target
         if name == "LOAD_DEREF" and item.argval in code.co_freevars:
             if at_entry:
                 unhandled = not any(item.offset in part for part in handled)

@@ -62,7 +62,10 @@ def no_visible_frame(lifting: Lifting, helper: Helper) -> Refusals:
 
 
 def forwardable(lifting: Lifting, helper: Helper) -> Refusals:
-    """The helper holds its parameters as long as the function that it forwards to."""
+    """A closure can forward to it, and holds its parameters as long as it does."""
+    if isinstance(helper.node, ast.AsyncFunctionDef) and is_generator(helper.node):
+        reason = f"{helper.name} is an asynchronous generator, to which no closure can forward"
+        yield refuse("not-understood", helper.node, reason)
     parameters = {argument.arg for argument in all_arguments(helper.node.args)}
     yield from assumptions.not_released(assumptions.deleted_in(helper.node), parameters)
 

@@ -50,6 +50,8 @@ def moved_alike(
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         found.append(("definition-evaluated", node, around.marked_anywhere("derived") if derives else None))
         found.append(("introspection", node, around.marked("module", [name])))
+    if isinstance(node, ast.ClassDef):
+        found.append(("introspection", node, around.marked("allowed", [name])))
     for code, at, told in found:
         if told is not None:
             yield refuse(code, at, told)

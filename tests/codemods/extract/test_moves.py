@@ -145,7 +145,6 @@ def test_names_that_nothing_needs_leave_the_source_unless_reexported(project: Pa
     ("loads", "found"),
     [
         ("torch.load('memory.pt')", "Replay"),
-        ("torch.serialization.add_safe_globals([Replay])", "Replay"),
         ("Replay()", ""),
     ],
 )
@@ -162,6 +161,25 @@ def test_a_class_is_still_found_where_checkpoints_name_it(
     assert extract("--plan", tmp_path / "plan.toml", "--write").code == 0
     names = "print(*(name for name in ('Replay', 'helper') if hasattr(memory, name)))"
     assert execute(tmp_path, "-c", f"import memory; {names}").strip() == found
+
+
+def test_a_class_that_checkpoints_are_allowed_to_name_stays_unless_accepted(
+    tmp_path: Path, extract: Command
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "memory.py").write_text("class Replay:\n    pass\n\n\ndef helper():\n    pass\n")
+    main = "import torch\nfrom memory import Replay, helper\n\n"
+    (tmp_path / "main.py").write_text(main + "torch.serialization.add_safe_globals([Replay])\n")
+    plan = 'version = 1\nsource = "memory.py"\nmove = [{ to = "parts.py", names = ["Replay", "helper"] }]\n'
+    (tmp_path / "plan.toml").write_text(plan)
+    ran = extract("--plan", tmp_path / "plan.toml")
+    assert ran.code == 1
+    assert "introspection: Replay: main.py allows classes in checkpoints by their modules" in ran.out
+    assert "introspection: helper" not in ran.out
+    (tmp_path / "plan.toml").write_text(
+        plan + 'accept = [{ code = "introspection", reason = "all are new" }]\n'
+    )
+    assert extract("--plan", tmp_path / "plan.toml").code == 0
 
 
 def test_a_later_plan_starts_from_what_an_earlier_one_makes(
