@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from codemods.api import (
 )
 from golden.compare import Different, Identical, compare
 from golden.record import find_run, record_run
+from golden.record.workspace import copy_files, files_below
 from golden.report import render
 from golden.trace.errors import GoldenError
 from golden.trace.trace import Trace
@@ -79,7 +79,7 @@ def derive(repository: Path, plan: Path, tree: Path) -> Report:
     report = run_plan(repository / plan, repository, afresh=True)
     if report.refused:
         raise PlanError(f"{report.refused[0].name} is refused")
-    shutil.copytree(repository, tree, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    copy_files(files_below(repository), repository, tree)
     write_all({tree / path.relative_to(repository): data for path, data in report.in_order().items()})
     return report
 

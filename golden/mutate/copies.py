@@ -9,19 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from golden.record.git import files_of, share
-from golden.record.workspace import copy_files, walk
+from golden.record.git import share
+from golden.record.workspace import copy_files, files_below
 from golden.trace.errors import UnusableInput
-
-_CACHE = "__pycache__"
-
-
-def _files_below(root: Path) -> list[str]:
-    """Return the files of a tree that git keeps or would keep; without git those of `walk`."""
-    kept = files_of(root)
-    if kept is not None:
-        return [name for name in kept if _CACHE not in name]
-    return sorted(str(path.relative_to(root)) for path in walk(root))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,7 @@ def snapshot(root: Path, shared: Sequence[str] = ()) -> Iterator[Snapshot]:
     ``shared`` are folders of data that git does not keep, which are linked.
     """
     with tempfile.TemporaryDirectory(prefix="golden-mutate-", ignore_cleanup_errors=True) as scratch:
-        found = Snapshot(Path(scratch).resolve() / "snapshot", _files_below(root.resolve()))
+        found = Snapshot(Path(scratch).resolve() / "snapshot", files_below(root.resolve()))
         if not found.files:
             raise UnusableInput(f"no files in {root}")
         try:

@@ -62,6 +62,14 @@ def copy_files(names: Iterable[str], source: Path, target: Path) -> None:
         shutil.copy2(source / name, target / name, follow_symlinks=False)
 
 
+def files_below(root: Path) -> list[str]:
+    """Return the files of a tree that git keeps or would keep; without git those of `walk`."""
+    kept = files_of(root)
+    if kept is not None:
+        return [name for name in kept if "__pycache__" not in name]
+    return sorted(str(path.relative_to(root)) for path in walk(root))
+
+
 def not_copied(run: Run, root: Path, error: str) -> str:
     """Return advice on a program that may have missed a file; empty where no copy can be why."""
     top = top_of(root) if run.outputs.everything else None
