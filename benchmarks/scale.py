@@ -178,27 +178,27 @@ def costs_alone(files: Iterator[Path]) -> None:
     """Print how many helpers are lifted, and how many more would be without each rule."""
     from codemods.program.lifting import Analysis
     from codemods.program.source import SourceError, analysing, read_source
-    from codemods.rewrites import lift
+    from codemods.rewrites.rules import decision
 
-    rules = lift.CHECKS
+    rules = decision.CHECKS
     helpers, lifted = 0, 0
     more: Counter[str] = Counter()
 
     def count(path: Path) -> int:
         analysis = Analysis(read_source(path))
-        return len(lift.decide(analysis, analysis.helpers).lifted)
+        return len(decision.decide(analysis, analysis.helpers).lifted)
 
     for path in files:
         try:
             with analysing():
                 analysis = Analysis(read_source(path))
-                found = lift.decide(analysis, analysis.helpers) if analysis.helpers else None
+                found = decision.decide(analysis, analysis.helpers) if analysis.helpers else None
                 helpers += len(analysis.helpers)
                 lifted += len(found.lifted) if found else 0
                 for rule in rules if found and found.refused else ():
-                    lift.CHECKS = tuple(other for other in rules if other is not rule)
+                    decision.CHECKS = tuple(other for other in rules if other is not rule)
                     more[rule.__name__] += count(path) - len(found.lifted if found else ())
-                    lift.CHECKS = rules
+                    decision.CHECKS = rules
         except (SourceError, RecursionError) as error:
             print(f"  {error}")
     print(f"{helpers} helpers, {lifted} lifted ({100 * lifted / max(1, helpers):.1f} %)")

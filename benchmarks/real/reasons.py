@@ -13,8 +13,8 @@ def all_codes(path: Path) -> dict[str, list[str]]:
     """
     from codemods.program.lifting import Analysis, Lifting
     from codemods.program.source import analysing, read_source
-    from codemods.rewrites.lift import CHECKS
     from codemods.rewrites.refusals import first
+    from codemods.rewrites.rules.decision import CHECKS
 
     found: dict[str, list[str]] = {}
     with analysing():

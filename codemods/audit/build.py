@@ -27,9 +27,9 @@ from codemods.program.repository import module_name, project_root, python_files,
 from codemods.program.scopes import Scope, Use
 from codemods.program.source import SourceError, read_source
 from codemods.program.surroundings import Surroundings
-from codemods.rewrites.lift import Decision, decide
 from codemods.rewrites.refusals import Accepted, Refusal, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
+from codemods.rewrites.rules.decision import Decision, decide
 from esper_harness.report.plain import listed
 
 _NAMED = 20

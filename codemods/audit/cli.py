@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from codemods.audit.build import build_report
 from codemods.audit.text import render_text
 from codemods.output import put, run_command
 from esper_harness.report.json import json_text
@@ -54,8 +55,6 @@ def command(
     exit_zero: bool,
 ) -> int:
     """Make the report that the options ask for, and write it."""
-    from codemods.audit.build import build_report
-
     for option, folder in (("--root", root), *(("--tests", folder) for folder in tests)):
         if folder is not None and not folder.exists():
             raise click.UsageError(f"{option} {folder}: no such folder")

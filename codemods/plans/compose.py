@@ -15,10 +15,11 @@ from codemods.plans.site import line_before
 from codemods.program.globals import globals_of
 from codemods.program.helpers import Helper
 from codemods.program.lifting import Analysis
-from codemods.rewrites.lift import Decision, Lift, decide
+from codemods.rewrites.lift import Lift
 from codemods.rewrites.naming import FileNames, Names
 from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
+from codemods.rewrites.rules.decision import Decision, decide
 from codemods.rewrites.text.file import TextNotPreserved
 
 _WRAPPED = ("decorated", "kwargs-at-call", "value-use")

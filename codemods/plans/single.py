@@ -64,9 +64,7 @@ def extract_source(
     closures = [name for name in wrapper if name != "auto"]
     wanted = named(dict.fromkeys([*names, *closures, *cell])) if names else scope
     site = site_of(source, layout, Overlay())
-    seams: list[Seam] = []
-    if to is not None:
-        seams = rebound_in([layout.root], site, analysis)
+    seams = [] if to is None else rebound_in([layout.root], site, analysis)
     request = Request(
         site=site,
         wanted=wanted,

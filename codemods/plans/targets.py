@@ -23,8 +23,8 @@ from codemods.program.imports import Import
 from codemods.program.lifting import Analysis, Need
 from codemods.program.repository import imported_as_script
 from codemods.program.source import Source, statements_in
-from codemods.rewrites.lift import Decision
 from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
+from codemods.rewrites.rules.decision import Decision
 from codemods.rewrites.rules.definition import evaluated_annotations
 from codemods.rewrites.text.append import TargetError, made_module
 from codemods.rewrites.text.imports import ImportSection, imports_among

@@ -135,19 +135,16 @@ class Surroundings:
     @cached_property
     def _seen(self) -> list[Seen]:
         """Uses in these, and in the file itself, if it may look at itself."""
-        if not self._files and not self._looks_at_itself:
+        own = self._own_data
+        itself = _ITSELF.search(own) or says(own, self.module.name.rpartition(".")[2])
+        if not self._files and not itself:
             return []
         from codemods.program.module_uses import uses_in
 
         found = [uses_in(file, data, self.module) for file, data in self._files]
-        if self._looks_at_itself:
+        if itself:
             found.append(uses_in(self._own, b"", self._own_names, own=True))
         return found
-
-    @cached_property
-    def _looks_at_itself(self) -> bool:
-        own = self.module.name.rpartition(".")[2]
-        return bool(_ITSELF.search(self._own_data)) or says(self._own_data, own)
 
     @cached_property
     def _submodules(self) -> frozenset[str]:

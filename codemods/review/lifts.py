@@ -36,7 +36,7 @@ from codemods.review.units import Unit
 from codemods.rewrites.refusals import Refusal
 
 if TYPE_CHECKING:
-    from codemods.rewrites.lift import Decision
+    from codemods.rewrites.rules.decision import Decision
 
 # Of how many of its statements a function of another name must share with a helper to be taken for it.
 _LIKENESS = 0.6
@@ -125,7 +125,7 @@ class Lifts:
     def _decided(self, analysis: Analysis, found: dict[Helper, _Candidate]) -> Decision:
         """Helpers that may be lifted, and that the head passes all that they need."""
         # Most changes lift nothing, and are done before the rules are loaded.
-        from codemods.rewrites.lift import decide
+        from codemods.rewrites.rules.decision import decide
 
         module = {name for owner, name in analysis.tree.binders if owner is analysis.tree.module}
         refused: dict[Helper, Refusal] = {}
