@@ -21,7 +21,7 @@ def test_the_agent_learns(toy: str, rounds: int, least: float) -> None:
 @pytest.mark.slow
 def test_the_agent_learns_what_each_context_asks_for() -> None:
     # Other kernels compute other bits, which is another seed for the agent: one seed alone is no measure.
-    seeds = range(2)
+    seeds = range(4)
     right = [
         right_contexts(trained(OperationLearner(seed, SMALL), TOYS["contextual"], seed=seed, rounds=150))
         for seed in seeds
