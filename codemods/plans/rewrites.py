@@ -65,7 +65,7 @@ def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) ->
     for other in chosen:
         if other is not helper and helper.scope.inside(other.scope):
             reason = f"{helper.name} is inside {other.name}, of which a wrapper stays too"
-            yield refuse("not-understood", helper.node, reason, "ask for it in a second run")
+            yield refuse("not-understood", helper.node, reason, "ask for it in a second run, or alone")
     attempt = Lifting(analysis, {helper}, {})
     for check in RESIDUAL_CHECKS:
         yield from check(attempt, helper)
