@@ -67,7 +67,10 @@ def _attempt(analysis: Analysis, request: Request) -> Outcome | dict[Helper, Ref
     given = analysis
     now = {helper: helper for helper in analysis.helpers}
     rewritten: set[Helper] = set()
-    for rewrite, asked in ((cells, request.cell), (wrappers, request.wrapper)):
+    # Of two, one inside the other, the outer one is split first.
+    depths = {h: sum(h.scope.inside(other.scope) for other in request.wrapper) for h in request.wrapper}
+    levels = [{h for h in depths if depths[h] == depth} for depth in sorted({*depths.values()})]
+    for rewrite, asked in ((cells, request.cell), *((wrappers, level) for level in levels)):
         was = {new: old for old, new in now.items()}
         chosen = [helper for helper in request.wanted if was[helper] in asked]
         try:

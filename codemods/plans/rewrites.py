@@ -17,7 +17,7 @@ from codemods.program.lifting import Analysis, Lifting
 from codemods.rewrites.naming import FileNames
 from codemods.rewrites.objects.cell import Cell, find_cells, find_maker
 from codemods.rewrites.objects.transform import keep_in_objects
-from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
+from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
 from codemods.rewrites.text.file import Program
 from codemods.rewrites.wrapper import RESIDUAL_CHECKS, split_helpers
@@ -57,15 +57,11 @@ def wrappers(
     analysis: Analysis, request: Request, chosen: Sequence[Helper]
 ) -> Rewritten | dict[Helper, Refusal]:
     """Split the chosen helpers; or tell why some can't be; raises as `cells`."""
-    unfit = refused_by(chosen, lambda helper: _refusals(analysis, helper, chosen), request.accepted)
+    unfit = refused_by(chosen, lambda helper: _refusals(analysis, helper), request.accepted)
     return _split(analysis, chosen) if chosen and not unfit else unfit
 
 
-def _refusals(analysis: Analysis, helper: Helper, chosen: Collection[Helper]) -> Refusals:
-    for other in chosen:
-        if other is not helper and helper.scope.inside(other.scope):
-            reason = f"{helper.name} is inside {other.name}, of which a wrapper stays too"
-            yield refuse("not-understood", helper.node, reason, "ask for it in a second run, or alone")
+def _refusals(analysis: Analysis, helper: Helper) -> Refusals:
     attempt = Lifting(analysis, {helper}, {})
     for check in RESIDUAL_CHECKS:
         yield from check(attempt, helper)
@@ -84,8 +80,9 @@ def _split(analysis: Analysis, split: Collection[Helper]) -> Rewritten:
     wrappers = {blocks[body][blocks[body].index(body) + 1] for body in bodies}
     left = [helper for helper in made.helpers if helper.node not in wrappers]
     now = dict(zip(analysis.helpers, left, strict=True))
-    for helper in names:
-        now[helper].entry = entry_reads(source, helper)
+    for helper in analysis.helpers:
+        if helper in names or helper.entry is not None:
+            now[helper].entry = entry_reads(source, helper)
     return made, now
 
 

@@ -90,18 +90,21 @@ def test_a_second_run_changes_nothing(text: str, program: Path, extract: Command
     assert again.code == 0, again.out
 
 
-def test_a_helper_inside_one_with_a_wrapper_takes_a_second_run(
-    program: Path, extract: Command, execute: Execute
+@pytest.mark.parametrize("to", ["program.py", "lifted.py"])
+def test_a_helper_inside_one_with_a_wrapper_gets_one(
+    to: str, program: Path, extract: Command, execute: Execute
 ) -> None:
     program.write_text(
         "def repeated(n):\n    def decorate(f):\n        def again(x):\n            return [f(x)] * n\n"
         "        return again\n    return decorate\n\nprint(repeated(2)(abs)(-1))\n"
     )
     before = execute(program.parent, "program.py")
-    first = extract(program, "--wrapper", "auto", "--write")
-    assert first.code == 1
-    assert "in a second run, or alone" in first.out
-    assert extract(program, "--wrapper", "auto", "--write").code == 0
+    there = ["--to", program.with_name(to)] if to != program.name else []
+    ran = extract(program, "--wrapper", "auto", *there, "--write", "--output-format", "json")
+    assert [(name, h["status"]) for name, h in ran.helpers.items()] == [
+        ("decorate", "lifted"),
+        ("again", "lifted"),
+    ]
     assert extract(program, "--wrapper", "auto", "--check").code == 0
     assert execute(program.parent, "program.py") == before
 
