@@ -40,8 +40,8 @@ class Request:
     def translated(self, now: Mapping[Helper, Helper]) -> Request:
         """Make the same request about a rewritten file; ``now`` has what each helper has become."""
         renames = {now[helper]: name for helper, name in self.renames.items()}
-        # A body that a wrapper calls goes by the helper's own name in another file than the wrapper.
-        inner = {h for h in self.wrapper if any(h.scope.inside(o.scope) for o in self.wrapper - {h})}
+        # A body that a wrapper calls goes by the helper's own name, if the wrapper does not move with others.
+        inner = {h for h in self.wrapper if any(h.scope.inside(o.scope) for o in self.wanted if o is not h)}
         names = {now[helper]: helper.name for helper in self.wrapper - inner if helper in now} | renames
         return replace(
             self,

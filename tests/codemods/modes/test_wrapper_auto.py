@@ -96,15 +96,14 @@ def test_a_helper_inside_one_with_a_wrapper_gets_one(
 ) -> None:
     program.write_text(
         "def repeated(n):\n    def decorate(f):\n        def again(x):\n            return [f(x)] * n\n"
-        "        return again\n    return decorate\n\nprint(repeated(2)(abs)(-1))\n"
+        "        return again\n    return decorate\n\nprint(repeated(2)(abs)(-1))\n\n"
+        "def doubled(n):\n    def each(xs):\n        def two(x):\n            return n * x\n"
+        "        return list(map(two, xs))\n    return each([3])\n\nprint(doubled(2))\n"
     )
     before = execute(program.parent, "program.py")
     there = ["--to", program.with_name(to)] if to != program.name else []
     ran = extract(program, "--wrapper", "auto", *there, "--write", "--output-format", "json")
-    assert [(name, h["status"]) for name, h in ran.helpers.items()] == [
-        ("decorate", "lifted"),
-        ("again", "lifted"),
-    ]
+    assert {h["status"] for h in ran.helpers.values()} == {"lifted"}, ran.out
     assert extract(program, "--wrapper", "auto", "--check").code == 0
     assert execute(program.parent, "program.py") == before
 
