@@ -37,7 +37,7 @@ def lift(analysis: Analysis, request: Request, wrapped: Collection[Helper] = ())
         done = {helper for helper in needing if _forwards(analysis, helper)}
         wanted = [helper for helper in request.wanted if helper not in done]
         more = replace(request, wanted=wanted, wrapper=request.wrapper | (needing - done))
-        return lift(analysis, more) if needing else plain
+        return lift(analysis, more, {*wrapped} - needing) if needing else plain
     refused: dict[Helper, Refusal] = {}
     while True:
         wanted = [helper for helper in request.wanted if helper not in refused]

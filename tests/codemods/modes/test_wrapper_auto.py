@@ -108,6 +108,20 @@ def test_a_helper_inside_one_with_a_wrapper_gets_one(
     assert execute(program.parent, "program.py") == before
 
 
+def test_a_helper_inside_one_that_shares_a_variable_gets_one(
+    program: Path, extract: Command, execute: Execute
+) -> None:
+    program.write_text(
+        "def outer(n):\n    total = 0\n    def add(x):\n        nonlocal total\n"
+        "        def step(y):\n            return y + n + total\n        total += list(map(step, [x]))[0]\n"
+        "        return total\n    return list(map(add, [1, 2])), total\n\nprint(outer(3))\n"
+    )
+    before = execute(program.parent, "program.py")
+    ran = extract(program, "--wrapper", "auto", "--cell", "add", "--write")
+    assert ran.code == 0, ran.out
+    assert execute(program.parent, "program.py") == before
+
+
 def test_a_plan_asks_for_all_helpers_of_a_function(program: Path, extract: Command, execute: Execute) -> None:
     before = execute(program.parent, "program.py")
     program.with_name("plan.toml").write_text(PLAN)
