@@ -74,6 +74,7 @@ class Laboratory:
         self._state = digest.hexdigest()
         self._file = folder / f"planted-{self._state}.jsonl"
         self._lock = threading.Lock()
+        self._recording = threading.Lock()
         lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
         self._kept = {name: Answer.model_validate(last) for name, last in map(json.loads, lines)}
 
@@ -98,7 +99,8 @@ class Laboratory:
         """A run of the unchanged trainer, recorded once."""
         folder = self._folder / f"reference-{self._state}" / name
         run = _run(name)
-        trace = load_trace(folder) if folder.exists() else record_run(run, root=REPOSITORY, out=folder)
+        with self._recording:
+            trace = load_trace(folder) if folder.exists() else record_run(run, root=REPOSITORY, out=folder)
         return Original(run, trace, Reached({}), trace.about.seconds)
 
 
