@@ -43,8 +43,6 @@ def command(only: tuple[str, ...], workers: int, keep: Path, kept: bool) -> None
         if kept:
             known = [mutation for mutation in chosen if laboratory.known(mutation)]
             untried, chosen = len(chosen) - len(known), known
-        for name in dict.fromkeys(mutation.run for mutation in chosen if not laboratory.known(mutation)):
-            laboratory.reference(name)
 
         def one(mutation: Mutation) -> Trial:
             trial = laboratory.known(mutation) or laboratory.try_out(mutation)

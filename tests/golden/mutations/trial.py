@@ -96,7 +96,7 @@ class Laboratory:
         return _trial(mutation, last)
 
     def reference(self, name: str) -> Original:
-        """A run of the unchanged trainer, recorded once."""
+        """A run of the unchanged trainer, recorded once: by who asks first, for which the others wait."""
         folder = self._folder / f"reference-{self._state}" / name
         run = _run(name)
         with self._recording:
