@@ -26,7 +26,9 @@ Prepare = Callable[[int], None]
 """What a process does first, given its rank: replaces what a test replaces."""
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload([__name__, "esper.simic.training.vectorized"])
+# With what many processes import only once they train; the compiler by a part of it, for it may be put off.
+_LATE = ["torch.distributed.fsdp", "torch._dynamo.utils"]
+_context.set_forkserver_preload([__name__, "esper.simic.training.vectorized", *_LATE])
 
 
 @dataclass(frozen=True, slots=True)
