@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,14 +26,13 @@ Made = Callable[[], Sequence[cst.BaseStatement]]
 
 @dataclass(slots=True)
 class Todo:
-    """Nodes to be entered, the statements for which some of them stand, and what happens to them.
+    """The statements for which nodes stand, and what happens to them.
 
     ``gone`` are statements that leave their block, ``cut`` those that leave the top level as whole lines;
     ``taken`` gets what left; in place of those that are ``filled`` a ``pass`` stays; ``places`` are new lines
     that go before a line (from 0).
     """
 
-    entered: set[cst.CSTNode] = field(default_factory=set)
     statements: dict[cst.CSTNode, ast.stmt] = field(default_factory=dict)
     changes: dict[cst.CSTNode, list[Change]] = field(default_factory=lambda: defaultdict(list))
     before: dict[ast.stmt, list[Made]] = field(default_factory=lambda: defaultdict(list))
@@ -63,8 +62,6 @@ class Pass(Plain, cst.CSTTransformer):
         self.todo = todo
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, (cst.BaseStatement, cst.BaseSuite)):
-            return node in self.todo.entered
         return not isinstance(
             node, (cst.BaseParenthesizableWhitespace, cst.EmptyLine, cst.TrailingWhitespace)
         )
@@ -110,6 +107,10 @@ _LABELS: dict[type[cst.CSTNode], str] = {
     cst.Param: "name",
     cst.FunctionDef: "name",
     cst.ClassDef: "name",
+    cst.MatchAs: "name",
+    cst.MatchStar: "name",
+    cst.MatchMapping: "rest",
+    cst.MatchKeywordElement: "key",
 }
 _WITHOUT = (cst.Import, cst.ImportFrom, cst.Global, cst.Nonlocal)
 _CONSTANTS = ("None", "True", "False")
@@ -130,41 +131,41 @@ def flat(nodes: Sequence[cst.CSTNode]) -> Iterator[tuple[cst.CSTNode, cst.CSTNod
 
 
 def pairs(
-    body: Sequence[ast.stmt], nodes: Sequence[cst.CSTNode], touched: Callable[[ast.stmt], bool]
-) -> Iterator[tuple[ast.stmt, cst.CSTNode, tuple[cst.CSTNode, ...]]]:
-    """Touched statements with their nodes and those on the way, outer before inner.
+    body: Sequence[ast.stmt],
+    nodes: Sequence[cst.CSTNode],
+    touched: Callable[[ast.stmt], bool],
+    hidden: Collection[ast.stmt],
+) -> Iterator[tuple[ast.stmt, cst.CSTNode, cst.CSTNode]]:
+    """Touched statements with their nodes and what stands in the block for them, outer before inner; those
+    that are ``hidden`` have no node.
 
     Raises:
         Unpaired: if a block has more statements in one tree.
     """
     found = list(flat(nodes))
+    body = [each for each in body if each not in hidden]
     if len(found) != len(body):
         raise Unpaired
     for statement, (node, line) in zip(body, found, strict=True):
         if not touched(statement):
             continue
-        yield statement, node, (line,)
-        for inner, suite, way in _blocks(statement, node):
-            if any(map(touched, inner)):
-                for deeper, other, around in pairs(inner, suite, touched):
-                    yield deeper, other, (*way, *around)
+        yield statement, node, line
+        for inner, suite in _blocks(statement, node):
+            yield from pairs(inner, suite, touched, hidden)
 
 
-def _blocks(
-    statement: ast.stmt, node: Any
-) -> Iterator[tuple[Sequence[ast.stmt], Sequence[cst.CSTNode], tuple[cst.CSTNode, ...]]]:
-    """The blocks of a statement in both trees, and the nodes on the way there."""
+def _blocks(statement: ast.stmt, node: Any) -> Iterator[tuple[Sequence[ast.stmt], Sequence[cst.CSTNode]]]:
+    """The blocks of a statement in both trees."""
     holders = [node] if hasattr(node, "body") else []
     for name in ("handlers", "cases"):
         holders += getattr(node, name, ())
     holders += [held for name in ("orelse", "finalbody") if (held := getattr(node, name, None)) is not None]
     for body, holder in zip(filter(None, all_blocks(statement)), holders, strict=True):
         if holder is not node and isinstance(holder, cst.If):  # elif
-            yield body, [holder], ()
+            yield body, [holder]
             continue
         suite = holder.body
-        held = suite.body if isinstance(suite, cst.IndentedBlock) else [suite]
-        yield body, held, (holder, suite)
+        yield body, suite.body if isinstance(suite, cst.IndentedBlock) else [suite]
 
 
 class _Names(Plain, cst.CSTVisitor):

@@ -1,5 +1,8 @@
 """A file whose touched statements are libcst trees; all others keep their bytes.
 
+In a statement that has touched ones inside, a placeholder stands for each run of others: libcst takes longer
+than all else together to read a function of some thousand lines.
+
 A rewrite says what it changes in terms of ast nodes, of which it knows everything. One pass over the touched
 paths then carries it all out.
 """
@@ -9,7 +12,7 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -18,9 +21,9 @@ import libcst as cst
 
 from codemods.program.imports import imported_module
 from codemods.program.nodes import first_line
-from codemods.program.source import Source, blocks_of, statements_in
+from codemods.program.source import Source, all_blocks, blocks_of, statements_in
 from codemods.rewrites.text.blocks import Change, Made, Pass, Todo, Unpaired, paired, pairs
-from codemods.rewrites.text.layout import BLANK, comments_above, documentation
+from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 
 # Only with these libcst may write another text than it read; to write a long one takes as long as to read it.
 _ODD = re.compile(r"[\f\v\r\t]|\\\n")
@@ -44,6 +47,59 @@ class Chunk:
     module: cst.Module
 
 
+class Placeholders:
+    """Names that stand for statements; ``hidden`` are those that stand below another's, under its name."""
+
+    def __init__(self, source: Source, touched: Callable[[int, int], bool]) -> None:
+        self.hidden = set[ast.stmt]()
+        self._source = source
+        self._touched = touched
+        self._name = "_kept"
+        while self._name in source.text:
+            self._name += "_"
+        self._texts: list[str] = []
+
+    def put(self, statements: Sequence[ast.stmt], first: int, end: int) -> str:
+        """Lines (from 0) of statements, with placeholders for what stays as it is inside."""
+        lines, parts = self._source.lines, list[str]()
+        runs = [run for each in statements for run in self._runs(each)]
+        for run in sorted(runs, key=lambda run: run[0].lineno):
+            low, high = first_line(run[0]) - 1, run[-1].end_lineno or 0
+            text, indent = "".join(lines[low:high]), indentation(self._source, low + 1)
+            kept = text.rstrip("\r\n")
+            parts += [*lines[first:low], f"{indent}{self._name}{len(self._texts)}{text[len(kept) :]}"]
+            self._texts.append(kept[len(indent) :])
+            self.hidden.update(run[1:])
+            first = high
+        return "".join([*parts, *lines[first:end]])
+
+    def _runs(self, statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+        """Neighbours inside a statement that have lines of their own and stay; none if its head is touched,
+        for then it may go elsewhere as a whole.
+        """
+        blocks = [block for block in all_blocks(statement) if block]
+        head = max(statement.lineno, first_line(blocks[0][0]) - 1) if blocks else 0
+        if self._touched(first_line(statement), head):
+            return
+        for block in blocks:
+            run = list[ast.stmt]()
+            for each in block:
+                row, at = self._source.lines[each.lineno - 1], each.col_offset
+                stays = not self._touched(first_line(each), each.end_lineno or 0)
+                elif_ = isinstance(each, ast.If) and row.startswith("elif", at)
+                if stays and not elif_ and (run or not row[:at].strip()):
+                    run.append(each)
+                else:
+                    yield from [run] if run else []
+                    yield from self._runs(each)
+                    run = []
+            yield from [run] if run else []
+
+    def filled(self, text: str) -> str:
+        """A text with what the placeholders stand for."""
+        return re.sub(rf"{self._name}(\d+)", lambda found: self._texts[int(found[1])], text)
+
+
 class Program:
     """One file to be rewritten."""
 
@@ -61,6 +117,7 @@ class Program:
         self.calls: dict[ast.Name, cst.Call] = {}
         self.chunks: list[Chunk] = []
         self.todo = Todo()
+        self.placeholders = Placeholders(source, self._on)
         for number, statement in enumerate(source.tree.body):
             if self._touched(statement) and not (self.chunks and statement in self.chunks[-1].statements):
                 self._read(number)
@@ -69,8 +126,11 @@ class Program:
 
     def _touched(self, statement: ast.stmt) -> bool:
         """Tell whether something on a statement's lines is touched."""
-        low = bisect.bisect_left(self._rows, first_line(statement))
-        return low < bisect.bisect_right(self._rows, statement.end_lineno or 0)
+        return self._on(first_line(statement), statement.end_lineno or 0)
+
+    def _on(self, first: int, last: int) -> bool:
+        """Tell whether something on lines (from 1, with the last) is touched."""
+        return bisect.bisect_left(self._rows, first) < bisect.bisect_right(self._rows, last)
 
     def _read(self, number: int) -> None:
         """Read a statement, those that share its lines, and its comments."""
@@ -79,9 +139,12 @@ class Program:
         first = first_line(block[low]) - 1 - comments_above(self.source, block[low])
         end, inside = block[high].end_lineno or 0, block[low : high + 1]
         text = "".join(lines[first:end])
+        odd = _ODD.search(text) is not None
+        if not odd:
+            text = self.placeholders.put(inside, first, end)
         try:
             module = cst.parse_module(text, cst.PartialParserConfig(default_newline=newline))
-            if _ODD.search(text) is not None and (code := module.code) != text:
+            if odd and (code := module.code) != text:
                 rows = zip(text.split("\n"), code.split("\n"), strict=False)
                 raise TextNotPreserved(first + 1 + next((n for n, (a, b) in enumerate(rows) if a != b), 0))
             chunk = Chunk(first, end, inside, _with_header_below(module))
@@ -91,12 +154,11 @@ class Program:
             raise TextNotPreserved(first + 1) from None
 
     def _pair(self, inside: Sequence[ast.stmt], chunk: Chunk) -> None:
-        self.todo.entered.add(chunk.module)
-        for statement, node, way in pairs(inside, chunk.module.body, self._touched):
-            self.todo.entered.update((node, *way))
+        hidden = self.placeholders.hidden
+        for statement, node, line in pairs(inside, chunk.module.body, self._touched, hidden):
             self.nodes[statement] = node
-            self.lines[statement] = way[-1]
-            self.todo.statements[way[-1]] = statement
+            self.lines[statement] = line
+            self.todo.statements[line] = statement
             names, calls = paired(statement, node)
             self.names.update(names)
             self.calls.update(calls)
@@ -162,7 +224,8 @@ class Program:
         found = []
         for chunk in self.chunks:
             try:
-                found.append((chunk, chunk.module.visit(Pass(self.todo)).code))
+                code = chunk.module.visit(Pass(self.todo)).code
+                found.append((chunk, self.placeholders.filled(code)))
             except RecursionError:
                 raise TextNotPreserved(chunk.first + 1) from None
         return found

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codemods.program.source import parse_source
+from codemods.rewrites.text.file import Program
 from tests.codemods.conftest import Command, Execute
 
 PLAN = 'version = 1\nsource = "main.py"\nfunction = "train"\n[loop]\nclass = "Run"\nto = "run.py"\n'
@@ -86,3 +93,53 @@ def test_texts_of_several_lines_in_a_loop_stay_as_they_are(
         "            rows.append(('''a\n    b\n    ''', 'c\\\n    d'))\n            # last\n"
     )
     assert (tmp_path / "run.py").read_text().endswith(loop)
+
+
+AWKWARD = '''\
+class C:
+    @property
+    # of the decorator
+    def method(self, n): # its head
+        """Text
+  of two lines."""
+        if n: pass
+        elif n > 1:   # a second
+            x = """
+kept"""; y = 2; z = (
+                3,
+      )
+        elif n > 2: w = 1; v = 2 ;
+        else:
+            # only a comment, then
+
+            while n: n -= 1
+            else: x = 3
+                # deeper
+        try: x = 1
+        except (ValueError, OSError) as é:
+            é = 1; raise
+        else:
+          y = 2
+
+          z = 3
+        finally:
+            with open("a") as f, open("b") as g: x = "f"
+        match n:
+            case 1: x = 1
+            case {"k": C(v=a), **b} | [a, *b] if a:
+                x = 2
+                async def inner():
+                    async for i in b: await i
+                    # last
+        return lambda: (yield)
+    _kept0 = 1'''
+TEXTS = {"awkward": AWKWARD, "long": Path(dataclasses.__file__).read_text()}
+
+
+@given(st.sampled_from(sorted(TEXTS)), st.data())
+def test_what_is_read_and_not_changed_is_written_as_it_was(name: str, data: st.DataObject) -> None:
+    source = parse_source(TEXTS[name], "a.py")
+    statements = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)]
+    touched = data.draw(st.lists(st.sampled_from(statements), max_size=5))
+    program = Program(source, touched)
+    assert program.text() == source.text
