@@ -1,5 +1,5 @@
-"""How a command of the static half runs, and where its text goes: a file, or standard output; either may be
-full.
+"""How a command of the static half runs and ends, and where its text goes: a file, or standard output; either
+may be full.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -36,6 +37,13 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
     except click.Abort:
         return 130
     return int(status or 0)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: to take apart what a command has made takes a tenth of its time."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def printable(text: str) -> str:

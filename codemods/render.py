@@ -38,7 +38,9 @@ def as_json(report: Report) -> str:
                 "line": helper.line,
                 "status": helper.status,
                 "code": helper.refusal.code if helper.refusal else None,
-                "reason": _reason(helper) if helper.refusal else None,
+                "reason": f"line {why.line}: {why.reason}; {why.way_out}"
+                if (why := helper.refusal)
+                else None,
                 "captures": list(helper.captures),
                 "target": helper.target,
                 "call_sites": helper.call_sites,
@@ -49,11 +51,6 @@ def as_json(report: Report) -> str:
         "accepted": report.accepted,
     }
     return json_text(document)
-
-
-def _reason(helper: HelperReport) -> str:
-    assert helper.refusal is not None
-    return f"line {helper.refusal.line}: {helper.refusal.reason}; {helper.refusal.way_out}"
 
 
 def as_diff(report: Report) -> str:

@@ -1,6 +1,6 @@
 """``python -m codemods.audit``."""
 
 from codemods.audit.cli import main
-from esper_harness.commands import leave
+from codemods.output import leave
 
 leave(main())

@@ -19,8 +19,7 @@ from codemods.audit.report import (
     SeamReport,
 )
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis
+from codemods.program.lifting import Analysis, Helper
 from codemods.program.nodes import ANY_NAME, first_line
 from codemods.program.patches import Seam, find_seams, reading_functions
 from codemods.program.repository import module_name, project_root, python_files, read_tools, shown_path

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from codemods.equal.code import FUNCTIONS, NotProven, Place, alike, copied, drop_statements, place_of
-from codemods.program.helpers import is_generator
-from codemods.program.scopes import FunctionNode
+from codemods.program.scopes import FunctionNode, is_generator
 from codemods.program.source import Source, blocks_of, statements_in
 
 

@@ -10,16 +10,13 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, reread
 from codemods.equal.lift import Module, prove_lift
-from codemods.plans.request import Outcome, Request, annotations_of, refusal_of
-from codemods.plans.site import line_before
+from codemods.plans.site import Outcome, Request, annotations_of, line_before
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis
+from codemods.program.lifting import Analysis, Helper
 from codemods.rewrites.lift import Lift
-from codemods.rewrites.naming import FileNames, Names
-from codemods.rewrites.refusals import Refusal, Refusals, refused_by
+from codemods.rewrites.refusals import Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import seen_from_outside
-from codemods.rewrites.rules.decision import Decision, decide
+from codemods.rewrites.rules.decision import Decision, FileNames, Names, decide
 from codemods.rewrites.text.file import TextNotPreserved
 
 _WRAPPED = ("decorated", "kwargs-at-call", "value-use")
@@ -140,6 +137,13 @@ def refusals_for(
         around = next((s for s in body if (s.end_lineno or 0) >= failure.line), body[-1])
         found = [h for h in helpers if around.lineno <= h.node.lineno <= (around.end_lineno or 0)]
     return {helper: refusal_of(failure, helper.node.lineno) for helper in found or helpers}
+
+
+def refusal_of(failure: NotProven | TextNotPreserved, line: int) -> Refusal:
+    """Refuse something in a line whose proof fails, or whose text can't be preserved."""
+    if isinstance(failure, NotProven):
+        return refuse("not-proven", line, failure.what)
+    return refuse("layout", failure.line, "this line can't be kept as it is written")
 
 
 def _in_place(analysis: Analysis, request: Request, decision: Decision) -> dict[Path, str]:

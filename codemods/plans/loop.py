@@ -10,10 +10,10 @@ from pathlib import Path
 
 from codemods.equal.code import NotProven, place_of, reread
 from codemods.equal.loop import prove_loop, prove_none_first
+from codemods.plans.compose import refusal_of
 from codemods.plans.model import Loop
 from codemods.plans.new_file import loaded_alike
-from codemods.plans.request import Request, annotations_of, refusal_of
-from codemods.plans.site import Site, line_before
+from codemods.plans.site import Request, Site, annotations_of, line_before
 from codemods.plans.targets import Target, target_at
 from codemods.program import nodes
 from codemods.program.annotations import annotation_names, quoted_in, stated_by

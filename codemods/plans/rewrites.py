@@ -10,17 +10,15 @@ from functools import partial
 from codemods.equal.code import reread
 from codemods.equal.objects import prove_objects
 from codemods.equal.wrapper import prove_wrappers
-from codemods.plans.request import Request
-from codemods.plans.site import Site
-from codemods.program.helpers import Helper, entry_reads
-from codemods.program.lifting import Analysis, Lifting
-from codemods.rewrites.naming import FileNames
+from codemods.plans.site import Request, Site
+from codemods.program.lifting import Analysis, Helper, Lifting
 from codemods.rewrites.objects.cell import Cell, find_cells, find_maker
 from codemods.rewrites.objects.transform import keep_in_objects
 from codemods.rewrites.refusals import Refusal, Refusals, refused_by
 from codemods.rewrites.rules.assumptions import nothing_looks
+from codemods.rewrites.rules.decision import FileNames
 from codemods.rewrites.text.file import Program
-from codemods.rewrites.wrapper import RESIDUAL_CHECKS, split_helpers
+from codemods.rewrites.wrapper import RESIDUAL_CHECKS, entry_reads, split_helpers
 
 Rewritten = tuple[Analysis, Mapping[Helper, Helper]]
 """A rewritten file, and for each helper of the file as it was what it has become."""

@@ -10,19 +10,16 @@ from codemods.equal.code import NotProven, reread
 from codemods.plans.compose import lift
 from codemods.plans.model import Loaded, Loop, Move, Plan, PlanError, plans_before
 from codemods.plans.report import AcceptedAssumption, HelperReport, Report
-from codemods.plans.request import Request
 from codemods.plans.single import (
     accepted_of,
     helpers_of,
-    listed,
     put_files,
     rebound_in,
     rows_of,
 )
-from codemods.plans.site import Layout, Overlay, Site, line_before, site_of
+from codemods.plans.site import Layout, Overlay, Request, Site, line_before, site_of
 from codemods.plans.tidy import tidied
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis
+from codemods.program.lifting import Analysis, Helper
 from codemods.program.patches import Seam
 from codemods.program.repository import project_root
 from codemods.program.source import Source, SourceError, Unusable, decode_source
@@ -63,7 +60,7 @@ def run_plan(path: Path, root: Path | None, *, afresh: bool = False) -> Report:
         if change.before is not None and change.path not in overlay.absent | sources | overlay.followers:
             kept = _defined(change.after).union(*(_defined(overlay.on_disk(source)) for source in sources))
             if lost := _defined(change.before) - kept:
-                raise PlanError(f"{path}: {change.shown} exists already and holds {listed(sorted(lost))}")
+                raise PlanError(f"{path}: {change.shown} exists already and holds {', '.join(sorted(lost))}")
     followers = frozenset(overlay.followers)
     return replace(report, sources=frozenset([*sources, *overlay.rests.values()]), followers=followers)
 
@@ -205,7 +202,9 @@ def _request(
             if name not in by_name:
                 where = f"{plan.source}" + (f", function {plan.function}" if plan.function else "")
                 done = "; was this plan carried out?" if site.overlay.exists(target) else ""
-                raise PlanError(f"there is no helper {name} in {where}; it has {listed(by_name)}{done}")
+                raise PlanError(
+                    f"there is no helper {name} in {where}; it has {', '.join(by_name) or 'none'}{done}"
+                )
             targets.update(dict.fromkeys(by_name[name], target))
         wrapper = () if move.wrapper == "auto" else move.wrapper
         for key, named in (("rename", move.rename), ("wrapper", wrapper), ("cell", move.cell)):

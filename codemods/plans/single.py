@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from codemods.equal.code import NotProven
 from codemods.plans.compose import lift
 from codemods.plans.report import AcceptedAssumption, HelperReport, Overruled, Report
-from codemods.plans.request import Outcome, Request
-from codemods.plans.site import Layout, Overlay, Site, site_of
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis
+from codemods.plans.site import Layout, Outcome, Overlay, Request, Site, site_of
+from codemods.program.lifting import Analysis, Helper
 from codemods.program.nodes import ANY_NAME
 from codemods.program.repository import module_name, project_root
 from codemods.program.source import Source, Unusable
@@ -56,7 +54,7 @@ def extract_source(
         for name in chosen:
             here = [helper for helper in scope if name in (helper.name, helper.qualname)]
             if not here:
-                known = listed(helper.name for helper in scope)
+                known = ", ".join(helper.name for helper in scope) or "none"
                 raise RequestError(f"{source.path}: there is no helper {name}; there are {known}")
             found.extend(here)
         return found
@@ -119,10 +117,6 @@ def helpers_of(analysis: Analysis, function: str | None, fail: Callable[[str], U
     if not scopes:
         raise fail(f"there is no function {function} in {analysis.source.path}")
     return [helper for helper in analysis.helpers if helper.outer in scopes]
-
-
-def listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
 
 
 def rows_of(

@@ -1,17 +1,18 @@
-"""Where a file is taken apart: its place, the project as it will be, and what that does with its names."""
+"""A file to be taken apart: its place, the project as it will be, what is asked for helpers, the outcome."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codemods.plans.report import FileChange
 from codemods.program.imports import Manner, manner_of
-from codemods.program.modules import Find, found_below
+from codemods.program.lifting import Analysis, Helper
+from codemods.program.modules import Find, Module, Project, found_below
 from codemods.program.repository import (
     dotted_name,
     folder_package,
@@ -20,6 +21,9 @@ from codemods.program.repository import (
 )
 from codemods.program.source import Source, SourceError, read_source, shared_source
 from codemods.program.surroundings import Surroundings
+from codemods.rewrites.refusals import Accepted, Refusal
+from codemods.values.annotations import Annotations
+from codemods.values.classes import Stated
 
 if TYPE_CHECKING:
     from codemods.program.loading import Loading
@@ -196,3 +200,64 @@ def line_before(source: Source, left: Source) -> Callable[[int], int]:
         return number
 
     return line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Which helpers to lift; to which files (none: next to the outer function), under which names.
+
+    With ``private``, the source gets no new public names. Of helpers in ``wrapper`` a closure is to stay, and
+    what those in ``cell`` rebind is to be kept in an object.
+    """
+
+    site: Site
+    wanted: Collection[Helper]
+    targets: Mapping[Helper, Path]
+    renames: Mapping[Helper, str] = field(default_factory=dict)
+    docstrings: Mapping[Path, str] = field(default_factory=dict)
+    seams: frozenset[str]
+    private: bool
+    wrapper: frozenset[Helper] = frozenset()
+    cell: frozenset[Helper] = frozenset()
+    accepted: Accepted = field(default_factory=Accepted)
+
+    def translated(self, now: Mapping[Helper, Helper]) -> Request:
+        """Make the same request about a rewritten file; ``now`` has what each helper has become."""
+        renames = {now[helper]: name for helper, name in self.renames.items()}
+        # A body that a wrapper calls goes by the helper's own name, if the wrapper does not move with others.
+        inner = {h for h in self.wrapper if any(h.scope.inside(o.scope) for o in self.wanted if o is not h)}
+        names = {now[helper]: helper.name for helper in self.wrapper - inner if helper in now} | renames
+        return replace(
+            self,
+            wanted=[now[helper] for helper in self.wanted],
+            targets={now[helper]: path for helper, path in self.targets.items()},
+            renames=names,
+            wrapper=frozenset(now[helper] for helper in self.wrapper),
+            cell=frozenset(now[helper] for helper in self.cell),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome for a file's helpers: new texts by path, which were lifted, why others were refused."""
+
+    files: Mapping[Path, str]
+    lifted: Collection[Helper]
+    refused: Mapping[Helper, Refusal]
+
+
+def annotations_of(analysis: Analysis, site: Site) -> Annotations:
+    """Infer annotations of a file's captures, with the project's other files as plans made them so far.
+
+    None gets an annotation where the project checks annotations when it runs.
+    """
+
+    def made() -> Annotations:
+        layout = site.layout
+        apart = dotted_name(layout.source, import_base(layout.source))
+        names = tuple(dict.fromkeys((site.home, layout.dotted(layout.source) or apart)))
+        own = Module(names[0], layout.source_package or "", analysis.source.tree)
+        stated = Stated(Project(site.find, own, names[1:]))
+        return Annotations(analysis, stated, known=not site.surroundings.checks_annotations)
+
+    return analysis.tree.once("annotations", made)

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 
 from codemods.equal.code import reread
 from codemods.plans.new_file import met_by_new_file
-from codemods.plans.request import Request, annotations_of
-from codemods.plans.site import Layout, Site
+from codemods.plans.site import Layout, Request, Site, annotations_of
 from codemods.program.annotations import annotation_names, annotations_in, quoted_in
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper
 from codemods.program.imports import Import
-from codemods.program.lifting import Analysis, Need
+from codemods.program.lifting import Analysis, Helper, Need
 from codemods.program.repository import imported_as_script
 from codemods.program.source import Source, statements_in
-from codemods.rewrites.naming import FileNames, Names, is_special, qualified_names, usable_in
-from codemods.rewrites.rules.decision import Decision
+from codemods.rewrites.rules.decision import (
+    Decision,
+    FileNames,
+    Names,
+    is_special,
+    qualified_names,
+    usable_in,
+)
 from codemods.rewrites.rules.definition import evaluated_annotations
 from codemods.rewrites.text.append import TargetError, made_module
 from codemods.rewrites.text.imports import ImportSection, imports_among

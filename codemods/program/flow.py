@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from codemods.program.events import NotUnderstood
-from codemods.program.graph import Graph
+from codemods.program.graph import Graph, NotUnderstood
 from codemods.program.scopes import mangle
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from codemods.program.helpers import Helper
 from codemods.program.imports import Import, bound_name, imports_of
-from codemods.program.lifting import Analysis
+from codemods.program.lifting import Analysis, Helper
 from codemods.program.modules import effects_of
 from codemods.program.nodes import ANY_NAME, all_defaults
 from codemods.program.scopes import Scope

@@ -1,4 +1,4 @@
-"""Which helpers can be lifted together, what each is passed, and why the others can't.
+"""The helpers of a file and what they capture; which can be lifted together, and what each is passed.
 
 Candidates start as liftable; every rule may refuse one, and since a refused helper becomes an ordinary
 captured value of those that call it, this repeats until nothing changes.
@@ -13,12 +13,93 @@ from functools import cached_property
 
 from codemods.program.flow import Flow
 from codemods.program.graph import Graph
-from codemods.program.helpers import Helper, find_helpers, is_later
-from codemods.program.scopes import Scope, Use
+from codemods.program.scopes import FunctionNode, Scope, ScopeTree, Use, is_generator
 from codemods.program.source import Source
 from codemods.program.walk import read_scopes
 
 Need = tuple[str, Scope]
+
+
+@dataclass(eq=False, slots=True)
+class Helper:
+    """A function defined inside another function.
+
+    ``reads`` are its captures' uses in the order of the text. ``entry`` is set for a function that only a
+    residual calls: captures that it reads before anything else can run, each with whether an unbound one
+    fails there in the same way.
+    """
+
+    name: str
+    node: FunctionNode
+    scope: Scope
+    outer: Scope
+    reads: list[tuple[str, Scope, Use]]
+    lazy: bool
+    entry: Mapping[str, bool] | None = None
+
+    @property
+    def qualname(self) -> str:
+        """Names of the scopes around it and its own, joined by dots."""
+        return self.scope.qualname
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Line and column of its definition."""
+        return self.node.lineno, self.node.col_offset
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Names it reads from enclosing functions, in the order in which it first reads them."""
+        return tuple(dict.fromkeys(name for name, _, _ in self.reads))
+
+    @property
+    def outermost(self) -> Scope:
+        """The outermost function around it."""
+        return [scope for scope in self.scope.ancestors() if scope.kind == "function"][-1]
+
+    @property
+    def root(self) -> Scope:
+        """The module-level function or class that it lies in."""
+        return next(s for s in self.scope.ancestors() if s.parent is not None and s.parent.kind == "module")
+
+    @property
+    def top(self) -> ast.stmt:
+        """The statement that makes it."""
+        assert isinstance(self.root.node, ast.stmt)
+        return self.root.node
+
+
+def find_helpers(tree: ScopeTree) -> list[Helper]:
+    """All functions that are defined directly inside another function, in the order of the text."""
+    free_uses = _free_uses(tree)
+    found = []
+    for scope in tree.scopes():
+        node, outer = scope.node, scope.parent
+        if outer is not None and outer.kind == "function" and isinstance(node, FunctionNode):
+            reads = sorted(free_uses.get(scope, []), key=lambda read: read[2].position)
+            lazy = isinstance(node, ast.AsyncFunctionDef) or (tree.yields and is_generator(node))
+            found.append(Helper(node.name, node, scope, outer, reads, lazy))
+    return found
+
+
+def _free_uses(tree: ScopeTree) -> dict[Scope, list[tuple[str, Scope, Use]]]:
+    """For every def scope, the uses in it of names that enclosing functions own."""
+    found: dict[Scope, list[tuple[str, Scope, Use]]] = {}
+    for (owner, name), uses in tree.uses.items():
+        if owner.kind == "module":
+            continue
+        for use in uses:
+            for scope in use.scope.ancestors():
+                if owner is scope:
+                    break
+                if scope.kind == "function":
+                    found.setdefault(scope, []).append((name, owner, use))
+    return found
+
+
+def is_later(inner: Scope, outer: Scope) -> bool:
+    """Tell whether code of ``inner`` may run after the call of ``outer``, in which it lies, has returned."""
+    return inner.frame() is not outer.frame()
 
 
 @dataclass(frozen=True, slots=True)

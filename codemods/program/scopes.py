@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal, TypeVar, cast
 
 from codemods.program.imports import imported_path
-from codemods.program.nodes import children, walk
+from codemods.program.nodes import children, own_nodes, walk
 from codemods.program.source import Source, blocks_of, statements_in
 
 T = TypeVar("T")
@@ -222,6 +222,11 @@ class ScopeTree:
         """All scopes, outer before inner, in the order of the text."""
         yield self.module
         yield from self.module.below()
+
+
+def is_generator(node: FunctionNode) -> bool:
+    """Tell whether calling a function only makes a generator."""
+    return any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in own_nodes(node.body))
 
 
 def dotted(tree: ScopeTree, scope: Scope, node: ast.expr) -> str | None:

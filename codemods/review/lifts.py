@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis
+from codemods.program.lifting import Analysis, Helper
 from codemods.program.source import SourceError, decode_source, statements_in
 from codemods.review.content import Content, Function
 from codemods.review.match import Matching
@@ -156,7 +155,7 @@ class Lifts:
 
     def _name_met(self, analysis: Analysis, candidate: _Candidate) -> str:
         """Why the lifted function's name may mean something else to somebody."""
-        from codemods.rewrites.naming import FileNames, is_hook
+        from codemods.rewrites.rules.decision import FileNames, is_hook
         from codemods.rewrites.rules.definition import defined_alike
 
         head, path = candidate.head, analysis.source.path

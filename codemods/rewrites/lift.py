@@ -10,11 +10,9 @@ from typing import Any
 import libcst as cst
 
 from codemods.equal.lift import Lifted
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Need
+from codemods.program.lifting import Helper, Need
 from codemods.program.scopes import Use
-from codemods.rewrites.naming import Names
-from codemods.rewrites.rules.decision import Decision
+from codemods.rewrites.rules.decision import Decision, Names
 from codemods.rewrites.text.file import with_absolute_imports
 from codemods.rewrites.text.layout import NOTHING, annotation_text
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TypeVar
 
-from codemods.program.events import NotUnderstood
+from codemods.program.graph import NotUnderstood
 from codemods.program.source import Unusable
 
 T = TypeVar("T")

@@ -8,17 +8,19 @@ decorators, docstring, kind, identity. The function with the body is then only e
 from __future__ import annotations
 
 import ast
+import builtins
+import dis
+import types
 from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
 import libcst as cst
 
-from codemods.program.helpers import Helper, is_generator
-from codemods.program.lifting import Lifting
-from codemods.program.nodes import all_arguments
-from codemods.program.scopes import dotted
-from codemods.program.source import Source, words
+from codemods.program.lifting import Helper, Lifting
+from codemods.program.nodes import all_arguments, first_line
+from codemods.program.scopes import dotted, is_generator
+from codemods.program.source import Source, nested_code, words
 from codemods.rewrites.refusals import Refusals, refuse
 from codemods.rewrites.rules import assumptions
 from codemods.rewrites.text.blocks import flat
@@ -167,3 +169,59 @@ def _forward(helper: Helper, name: str) -> cst.BaseStatement:
     made = cst.parse_statement(f"{before}{name}({', '.join(given)}){after}")
     assert isinstance(made, cst.BaseStatement)
     return made
+
+
+_ENCODING = frozenset(["CACHE", "COPY_FREE_VARS", "EXTENDED_ARG", "NOP", "RESUME", "RETURN_GENERATOR"])
+_LOADS = frozenset(["LOAD_CONST", "LOAD_DEREF", "LOAD_FAST", "LOAD_GLOBAL", "PUSH_NULL"])
+_BUILDS = frozenset(["BUILD_LIST", "BUILD_TUPLE"])
+
+
+def entry_reads(source: Source, helper: Helper) -> dict[str, bool]:
+    """Captures read only at the helper's entry; whether an unbound one is the first thing to fail.
+
+    Such a read can as well be made by the caller: no other code, in this thread or another, runs between the
+    two that the program could tell from code running before both.
+    """
+    code = _code_of(source, helper)
+    if code is None:
+        return {}
+    parameters = code.co_argcount + code.co_kwonlyargcount
+    parameters += sum(bool(code.co_flags & flag) for flag in (0x04, 0x08))
+    given = set(code.co_varnames[:parameters])
+    handled = [
+        range(entry.start, entry.end)
+        for entry in dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    ]
+    first: dict[str, bool] = {}
+    later: set[str] = {name for inner in nested_code(code) for name in inner.co_freevars}
+    at_entry, sure, made = True, True, False
+    for item in dis.get_instructions(code):
+        name = item.opname
+        # What a loop comes back to runs more than once.
+        at_entry = at_entry and not item.is_jump_target
+        if name == "LOAD_DEREF" and item.argval in code.co_freevars:
+            if at_entry:
+                unhandled = not any(item.offset in part for part in handled)
+                first[item.argval] = first.get(item.argval, True) and sure and unhandled
+            else:
+                later.add(item.argval)
+        if made and name == "POP_TOP":
+            made = False
+            continue
+        made = name == "RETURN_GENERATOR"
+        at_entry = at_entry and name in _ENCODING | _LOADS | _BUILDS
+        sure = sure and not (
+            (name == "LOAD_GLOBAL" and not hasattr(builtins, str(item.argval)))
+            or (name == "LOAD_FAST" and item.argval not in given)
+            or (name == "LOAD_DEREF" and item.argval not in code.co_freevars)
+        )
+    return {name: alike for name, alike in first.items() if name not in later}
+
+
+def _code_of(source: Source, helper: Helper) -> types.CodeType | None:
+    """The helper's code object, if name and line tell which it is."""
+    codes, line = [source.compiled()], first_line(helper.node)
+    for code in codes:
+        codes += nested_code(code)
+    found = [c for c in codes if (c.co_name, c.co_firstlineno) == (helper.node.name, line)]
+    return found[0] if len(found) == 1 else None

@@ -93,14 +93,10 @@ class Annotations:
         return _parsed(text, imports)
 
     def _copied(self, stated: ast.expr) -> Annotation | None:
-        """An annotation of the source, unless another file can't have what it names."""
-        found = Annotation(stated)
-        return found if all(map(self._is_known, found.names)) else None
-
-    def _is_known(self, name: str) -> bool:
-        """Tell whether another file can import what a name of the source stands for."""
-        found = globals_of(self.analysis).look_up(name)
-        return found.origin in ("builtin", "import", "typing") or found.settled
+        """An annotation of the source, unless another file can't import what it names."""
+        found, known = Annotation(stated), globals_of(self.analysis)
+        named = map(known.look_up, found.names)
+        return found if all(n.settled or n.origin in ("builtin", "import", "typing") for n in named) else None
 
     def _named(self, path: str, imports: set[Import]) -> str:
         """The name by which the source knows a class, or by which it is imported."""

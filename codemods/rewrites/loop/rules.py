@@ -15,10 +15,9 @@ from itertools import chain
 from codemods.equal.loop import Method
 from codemods.program import nodes
 from codemods.program.globals import globals_of
-from codemods.program.helpers import Helper, is_generator
-from codemods.program.lifting import Lifting
+from codemods.program.lifting import Helper, Lifting
 from codemods.program.loops import Parts
-from codemods.program.scopes import private_names
+from codemods.program.scopes import is_generator, private_names
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, first, refuse
 from codemods.rewrites.rules import assumptions, moving
 
@@ -219,7 +218,8 @@ def may_be_none(parts: Parts, accepted: Accepted) -> list[str]:
 
 def _unbound(parts: Parts) -> Iterator[tuple[list[str], int, str]]:
     """Variables that may be unbound when they travel."""
-    if unbound := [name for name in parts.names if _may_lack(parts, name)]:
+    handed = [n for n in parts.names if parts.binders(n, "setup") or not parts.binders(n, "loop")]
+    if unbound := [n for n in handed if parts.read_in_loop(n) and not parts.bound_before(n)]:
         yield unbound, parts.loop.lineno, f"{', '.join(unbound)} may be unbound where the loop begins"
     for name in parts.names:
         before, bound = parts.binders(name, "setup"), parts.binders(name, "loop")
@@ -227,12 +227,6 @@ def _unbound(parts: Parts) -> Iterator[tuple[list[str], int, str]]:
             yield [name], bound[0].line, f"{name} may be unbound where the loop ends"
         if bound and not before and (early := parts.uses(name, "setup")):
             yield [name], early[0].node.lineno, f"{name} is read here, before the loop binds it"
-
-
-def _may_lack(parts: Parts, name: str) -> bool:
-    """Tell whether a variable that the loop is handed may be unbound when it begins."""
-    outside = parts.binders(name, "setup") or not parts.binders(name, "loop")
-    return bool(outside) and parts.read_in_loop(name) and not parts.bound_before(name)
 
 
 MOST = 15

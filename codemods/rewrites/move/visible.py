@@ -13,8 +13,8 @@ from codemods.program.repository import setting_files
 from codemods.program.scopes import ScopeTree, private_names
 from codemods.program.surroundings import Surroundings
 from codemods.rewrites.move.definitions import Definition
-from codemods.rewrites.naming import is_hook
 from codemods.rewrites.refusals import Refusals, refuse
+from codemods.rewrites.rules.decision import is_hook
 
 
 def moved_alike(

@@ -11,8 +11,7 @@ from functools import partial
 
 from codemods.equal.code import FUNCTIONS, place_of
 from codemods.equal.objects import MAKER, Kept, Maker
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis, Lifting, Need
+from codemods.program.lifting import Analysis, Helper, Lifting, Need
 from codemods.program.scopes import FunctionNode, Scope, dotted
 from codemods.rewrites.refusals import Accepted, Refusal, Refusals, refuse, refused_by
 from codemods.rewrites.rules.assumptions import no_dynamic_names

@@ -9,8 +9,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from codemods.program import nodes
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Analysis, Lifting
+from codemods.program.lifting import Analysis, Helper, Lifting
 from codemods.program.namespaces import EVALUATORS, evaluating, reaching, sees_given_only
 from codemods.program.nodes import DEFINITIONS, called
 from codemods.program.scopes import Scope, ScopeTree, Use, dotted

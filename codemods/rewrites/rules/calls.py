@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Lifting, Need
+from codemods.program.lifting import Helper, Lifting, Need
 from codemods.program.scopes import Use
 from codemods.rewrites.refusals import Refusals, refuse
 

@@ -10,8 +10,7 @@ import importlib
 from typing import Any
 
 from codemods.program.annotations import stated_by
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Lifting
+from codemods.program.lifting import Helper, Lifting
 from codemods.program.nodes import all_defaults, called, first_of
 from codemods.program.scopes import ScopeTree, dotted, private_names
 from codemods.program.source import words

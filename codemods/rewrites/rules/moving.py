@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from codemods.program import nodes
 from codemods.program.globals import Globals, globals_of
-from codemods.program.helpers import Helper
-from codemods.program.lifting import Lifting
+from codemods.program.lifting import Helper, Lifting
 from codemods.program.modules import effects_of
 from codemods.program.nodes import first_line
 from codemods.rewrites.refusals import Refusals, refuse

@@ -208,15 +208,10 @@ def paired(
     visitor = _Names(node)
     node.visit(visitor)
     before = list(_own_names(statement))
-    if [name.id for name in before] != [_normal(name.value) for name in visitor.found]:
+    if [name.id for name in before] != [unicodedata.normalize("NFKC", name.value) for name in visitor.found]:
         raise Unpaired
     names = dict(zip(before, visitor.found, strict=True))
     return names, {one: visitor.calls[other] for one, other in names.items() if other in visitor.calls}
-
-
-def _normal(name: str) -> str:
-    """An identifier as the parser reads it."""
-    return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
 def _own_names(node: ast.AST) -> Iterator[ast.Name]:
