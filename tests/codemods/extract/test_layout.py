@@ -95,6 +95,19 @@ def test_texts_of_several_lines_in_a_loop_stay_as_they_are(
     assert (tmp_path / "run.py").read_text().endswith(loop)
 
 
+def test_a_helper_is_called_where_patterns_capture_names(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    text = (
+        "def outer(k):\n    def h(x):\n        return x + k\n    class Cases:\n        def of(self, data):\n"
+        "            match data:\n                case {'a': v, **rest} if rest: return h(v)\n"
+        "                case [v, *more] | range(start=v, stop=more): return h(v), more\n"
+        "    return Cases()\n"
+        "print(outer(1).of([2, 3]), outer(2).of(range(4)), outer(3).of({'a': 5, 'b': 6}))\n"
+    )
+    assert "if rest: return _h(v, k=k)\n" in rewritten(text, tmp_path, extract, execute)
+
+
 AWKWARD = '''\
 class C:
     @property
