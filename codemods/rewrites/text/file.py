@@ -54,7 +54,7 @@ class Placeholders:
         self.hidden = set[ast.stmt]()
         self._source = source
         self._touched = touched
-        self._name = "_kept"
+        self._name = "kept_as_it_is_"
         while self._name in source.text:
             self._name += "_"
         self._texts: list[str] = []
@@ -97,7 +97,8 @@ class Placeholders:
 
     def filled(self, text: str) -> str:
         """A text with what the placeholders stand for."""
-        return re.sub(rf"{self._name}(\d+)", lambda found: self._texts[int(found[1])], text)
+        alone = re.compile(rf"^([ \t]*){self._name}(\d+)$", re.MULTILINE)
+        return alone.sub(lambda found: found[1] + self._texts[int(found[2])], text)
 
 
 class Program:

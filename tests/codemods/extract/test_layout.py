@@ -108,6 +108,20 @@ def test_a_helper_is_called_where_patterns_capture_names(
     assert "if rest: return _h(v, k=k)\n" in rewritten(text, tmp_path, extract, execute)
 
 
+def test_a_name_that_a_plan_gives_stands_for_nothing_else(
+    tmp_path: Path, extract: Command, execute: Execute
+) -> None:
+    name = "kept_as_it_is_0"
+    move = f'[[move]]\nto = "new.py"\nnames = ["h"]\nrename = {{ h = "{name}" }}\n'
+    (tmp_path / "plan.toml").write_text(f'version = 1\nsource = "main.py"\n{move}')
+    text = (
+        "def outer(n):\n    n = n\n    def h(x):\n        return x + n\n    h(1)\n    return h(2)\n"
+        "print(outer(2))\n"
+    )
+    made = rewritten(text, tmp_path, extract, execute, "--plan", tmp_path / "plan.toml")
+    assert f"    n = n\n    {name}(1, n=n)\n    return {name}(2, n=n)\n" in made
+
+
 AWKWARD = '''\
 class C:
     @property
@@ -145,7 +159,7 @@ kept"""; y = 2; z = (
                     async for i in b: await i
                     # last
         return lambda: (yield)
-    _kept0 = 1'''
+    kept_as_it_is_0'''
 TEXTS = {"awkward": AWKWARD, "long": Path(dataclasses.__file__).read_text()}
 
 
