@@ -38,9 +38,7 @@ def as_json(report: Report) -> str:
                 "line": helper.line,
                 "status": helper.status,
                 "code": helper.refusal.code if helper.refusal else None,
-                "reason": f"line {why.line}: {why.reason}; {why.way_out}"
-                if (why := helper.refusal)
-                else None,
+                "reason": f"line {r.line}: {r.reason}; {r.way_out}" if (r := helper.refusal) else None,
                 "captures": list(helper.captures),
                 "target": helper.target,
                 "call_sites": helper.call_sites,

@@ -148,8 +148,8 @@ def module_of(layout: Layout, path: Path) -> str:
         if not part.isidentifier() or keyword.iskeyword(part):
             way = "" if part == path.stem else f"; remove {part}/__init__.py"
             raise TargetError(f"{where!r}: can't be imported from {rest}: {part!r} is no name{way}")
-    if path.is_dir():
-        raise TargetError(f"{where}: is a folder; name a file")
+    if path.is_dir() or path.suffix != ".py":
+        raise TargetError(f"{where}: is no Python file; name one that ends in .py")
     if layout.rest == layout.source and (beside := imported_as_script(layout.source)) is not None:
         package = layout.source_package
         what = f"{rest} imports {beside} as a script does that is run by its path, and then finds no {module}"

@@ -188,6 +188,8 @@ def decode_source(data: bytes, name: str) -> Source:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise SourceError(f"{name}:{line}: not valid {plain}: {error.reason}") from None
+    except (LookupError, UnicodeError):
+        raise SourceError(f"{name}:1: {plain} is no encoding of text") from None
     if plain != "utf-8" and text.encode(plain) != data[len(_BOM) if bom else 0 :]:
         raise SourceError(f"{name}:1: does not survive a round trip through {plain}; save it as UTF-8")
     return parse_source(text, name, encoding=plain, bom=bom)

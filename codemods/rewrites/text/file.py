@@ -26,7 +26,7 @@ from codemods.rewrites.text.blocks import Change, Made, Pass, Todo, Unpaired, pa
 from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 
 # Only with these libcst may write another text than it read; to write a long one takes as long as to read it.
-_ODD = re.compile(r"[\f\v\r\t]|\\\n")
+_ODD = re.compile(r"[\f\v\r\t]|\\\n|\bexcept\b.*\s:")
 
 
 class TextNotPreserved(Exception):
@@ -151,7 +151,7 @@ class Program:
             chunk = Chunk(first, end, inside, _with_header_below(module))
             self.chunks.append(chunk)
             self._pair(inside, chunk)
-        except (cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
+        except (SyntaxError, cst.ParserSyntaxError, RecursionError, Unpaired, ValueError, AttributeError):
             raise TextNotPreserved(first + 1) from None
 
     def _pair(self, inside: Sequence[ast.stmt], chunk: Chunk) -> None:

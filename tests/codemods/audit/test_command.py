@@ -89,10 +89,20 @@ def test_unusable_input_is_2_and_one_line(
     assert captured.out == ""
 
 
-def test_not_utf8_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "m.py").write_bytes(b"x = 1\ny = '\xff'\n")
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"x = 1\ny = '\xff'\n", "m.py:2: not valid utf-8"),
+        (b"# coding: rot13\n", "m.py:1: rot13 is no encoding of text"),
+        (b"# coding: undefined\n", "m.py:1: undefined is no encoding of text"),
+    ],
+)
+def test_what_is_no_text_is_2(
+    data: bytes, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "m.py").write_bytes(data)
     assert main([str(tmp_path / "m.py")]) == 2
-    assert "m.py:2: not valid utf-8" in capsys.readouterr().err
+    assert told in capsys.readouterr().err
 
 
 def test_nothing_of_the_subject_is_imported(make_tree: Tree) -> None:

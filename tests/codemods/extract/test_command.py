@@ -40,6 +40,7 @@ def outer(n):
         (LIFTABLE, ["--to", "program.py"], "program.py: exists already; name a new file"),
         ("# coding: no-such-codec\n", [], "not valid Python: unknown encoding"),
         (LIFTABLE, ["--to", "there.py"], "there.py: exists already; name a new file"),
+        (LIFTABLE, ["--to", "new.txt"], "new.txt: is no Python file; name one that ends in .py"),
     ],
 )
 def test_unusable_input_is_one_line_and_status_2(

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +121,22 @@ def test_a_name_that_a_plan_gives_stands_for_nothing_else(
     )
     made = rewritten(text, tmp_path, extract, execute, "--plan", tmp_path / "plan.toml")
     assert f"    n = n\n    {name}(1, n=n)\n    return {name}(2, n=n)\n" in made
+
+
+ODD = {
+    "a space that libcst leaves out": "    try:\n        print(h(1))\n    except TypeError :\n        pass\n",
+    "what libcst can't read": "    async def go(f, g):\n        return [await f(h(1))async for i in g]\n",
+}
+
+
+@pytest.mark.parametrize("part", ODD.values(), ids=ODD)
+def test_what_libcst_would_write_otherwise_is_refused(part: str, tmp_path: Path, extract: Command) -> None:
+    text = f"def outer(n):\n    def h(x):\n        return x + n\n{part}    return h(2)\n"
+    (tmp_path / "main.py").write_text(text)
+    ran = extract(tmp_path / "main.py", "--write")
+    assert (ran.code, ran.err) == (1, "")
+    assert "can't be kept as it is written" in ran.out
+    assert (tmp_path / "main.py").read_text() == text
 
 
 AWKWARD = '''\

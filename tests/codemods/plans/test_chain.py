@@ -127,7 +127,7 @@ def test_a_chain_that_is_written_at_once_is_clean_and_the_same_afresh(tree: Path
     [
         ('to = "helpers.py"', 'to = "class.py"', "'class' is no name"),
         ('to = "helpers.py"', 'to = "a|b.py"', "'a|b' is no name"),
-        ('to = "helpers.py"', 'to = "folder.py"', "folder.py: is a folder; name a file"),
+        ('to = "helpers.py"', 'to = "folder.py"', "folder.py: is no Python file; name one that ends in .py"),
         ('rest = "train.py"', 'rest = "other.py"', "other.py exists already and holds USER"),
         ("version = 1", 'version = 1\nroot = ".."', "root: must be a relative path, without '..'"),
         ("version = 1", 'version = 1\nroot = "/tmp"', "root: must be a relative path, without '..'"),
