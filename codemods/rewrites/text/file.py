@@ -25,9 +25,6 @@ from codemods.program.source import Source, all_blocks, blocks_of, statements_in
 from codemods.rewrites.text.blocks import Change, Made, Pass, Todo, Unpaired, paired, pairs
 from codemods.rewrites.text.layout import BLANK, comments_above, documentation, indentation
 
-# Only with these libcst may write another text than it read; to write a long one takes as long as to read it.
-_ODD = re.compile(r"[\f\v\r\t]|\\\n|\bexcept\b.*\s:")
-
 
 class TextNotPreserved(Exception):
     """A text that libcst would not write back as it is."""
@@ -87,7 +84,7 @@ class Placeholders:
                 row, at = self._source.lines[each.lineno - 1], each.col_offset
                 stays = not self._touched(first_line(each), each.end_lineno or 0)
                 elif_ = isinstance(each, ast.If) and row.startswith("elif", at)
-                if stays and not elif_ and (run or not row[:at].strip()):
+                if stays and not elif_ and (run or not row[:at].strip(" \t")):
                     run.append(each)
                 else:
                     yield from [run] if run else []
@@ -97,7 +94,7 @@ class Placeholders:
 
     def filled(self, text: str) -> str:
         """A text with what the placeholders stand for."""
-        alone = re.compile(rf"^([ \t]*){self._name}(\d+)$", re.MULTILINE)
+        alone = re.compile(rf"(?<![^\r\n])([ \t]*){self._name}(\d+)(?![^\r\n])")
         return alone.sub(lambda found: found[1] + self._texts[int(found[2])], text)
 
 
@@ -135,19 +132,18 @@ class Program:
 
     def _read(self, number: int) -> None:
         """Read a statement, those that share its lines, and its comments."""
-        block, lines, newline = self.source.tree.body, self.source.lines, self.source.newline
+        block, newline = self.source.tree.body, self.source.newline
         low, high = _shared(block, number)
         first = first_line(block[low]) - 1 - comments_above(self.source, block[low])
         end, inside = block[high].end_lineno or 0, block[low : high + 1]
-        text = "".join(lines[first:end])
-        odd = _ODD.search(text) is not None
-        if not odd:
-            text = self.placeholders.put(inside, first, end)
+        text = self.placeholders.put(inside, first, end)
         try:
             module = cst.parse_module(text, cst.PartialParserConfig(default_newline=newline))
-            if odd and (code := module.code) != text:
-                rows = zip(text.split("\n"), code.split("\n"), strict=False)
-                raise TextNotPreserved(first + 1 + next((n for n, (a, b) in enumerate(rows) if a != b), 0))
+            if (code := module.code) != text:
+                rows, written = text.split("\n"), code.split("\n")
+                same = next((n for n, (a, b) in enumerate(zip(rows, written, strict=False)) if a != b), 0)
+                above = self.placeholders.filled("\n".join([*rows[:same], ""]))
+                raise TextNotPreserved(first + 1 + above.count("\n"))
             chunk = Chunk(first, end, inside, _with_header_below(module))
             self.chunks.append(chunk)
             self._pair(inside, chunk)

@@ -177,7 +177,14 @@ kept"""; y = 2; z = (
                     # last
         return lambda: (yield)
     kept_as_it_is_0'''
-TEXTS = {"awkward": AWKWARD, "long": Path(dataclasses.__file__).read_text()}
+TEXTS = {
+    "awkward": AWKWARD,
+    "form feeds": AWKWARD.replace("\n\n", "\n\f\n"),
+    "long": Path(dataclasses.__file__).read_text(),
+    "Mac": AWKWARD.replace("\n", "\r"),
+    "tabs": AWKWARD.replace("    ", "\t"),
+    "Windows": AWKWARD.replace("\n", "\r\n"),
+}
 
 
 @given(st.sampled_from(sorted(TEXTS)), st.data())
