@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codemods.output import leave, put, run_command
+from codemods.output import leave, output_option, put, run_command
 from codemods.program.repository import project_root, read_tools, unreadable_files
 from codemods.program.source import read_source
 
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
     default="text",
     show_default=True,
 )
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
-)
+@output_option
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("--explain", metavar="CODE", help="Explain a refusal code and exit.")
 def command(explain: str | None, **given: Any) -> int:
@@ -81,10 +79,6 @@ def command(explain: str | None, **given: Any) -> int:
         for path, kind in unreadable_files(root):
             click.echo(f"codemods extract: {path} was not read: it is {kind}", err=True)
     changed = ", ".join(change.shown for change in report.files if change.changed)
-    about = [path for path in (file, plan) if path is not None]
-    about += [*report.sources, *(change.path for change in report.files)]
-    if output is not None and output.resolve() in {path.resolve() for path in about}:
-        raise click.UsageError(f"--output {output}: is one of the files that the report is about")
     if given["write"] and changed and not (plan is not None and report.refused):
         from codemods.plans.write import write_all
 
@@ -107,6 +101,8 @@ def _must_fit(given: dict[str, Any]) -> None:
     """Refuse options that exclude each other."""
     if (given["file"] is None) == (given["plan"] is None):
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
+    if given["plan"] is not None and given["plan"] == given["output"]:
+        raise click.UsageError(f"--output {given['output']}: is the plan; name another file")
     if given["write"] and given["check"]:
         raise click.UsageError("--write and --check exclude each other")
     of_plan = ("function", "helpers", "to", "wrapper", "cell", "accept")

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -34,6 +34,12 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
         message = error.format_message() if isinstance(error, click.ClickException) else error
         click.echo(f"{name}: {message}", err=True)
         return 2
+    except RuntimeError as error:
+        # Before Python 3.13 pathlib raises it for links that lead in a circle.
+        if "Symlink loop" not in str(error):
+            raise
+        click.echo(f"{name}: {error}; name a file that is there", err=True)
+        return 2
     except click.Abort:
         return 130
     return int(status or 0)
@@ -49,6 +55,21 @@ def leave(status: int) -> NoReturn:
 def printable(text: str) -> str:
     """A text of a program as a terminal may show it: what is not printable stands there as its escape."""
     return "".join(each if each.isprintable() or each in "\n\t" else repr(each)[1:-1] for each in text)
+
+
+class _ReportPath(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path to which a report can go before anything is done."""
+        path = Path(value)
+        if path.suffix == ".py" or not path.absolute().parent.is_dir():
+            what = "is Python source" if path.suffix == ".py" else "there is no such folder"
+            self.fail(f"{path}: can't be written: {what}; name another file", param, ctx)
+        return path
+
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", type=_ReportPath(), help="Write the report to a file."
+)
 
 
 def put(text: str, output: Path | None) -> None:

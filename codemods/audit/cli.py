@@ -9,7 +9,7 @@ import click
 
 from codemods.audit.build import build_report
 from codemods.audit.text import render_text
-from codemods.output import put, run_command
+from codemods.output import output_option, put, run_command
 from esper_harness.report.json import json_text
 
 
@@ -40,9 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @click.option(
     "--format", "--output-format", "output_format", type=click.Choice(["text", "json"]), default="text"
 )
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file."
-)
+@output_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def command(
     file: Path,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codemods.hotpath.codes import CODES
-from codemods.output import put, run_command
+from codemods.output import output_option, put, run_command
 
 if TYPE_CHECKING:
     from codemods.hotpath.baseline import Baseline
@@ -93,9 +93,7 @@ class _Asked:
     default="text",
     show_default=True,
 )
-@click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to a file."
-)
+@output_option
 @click.option("-q", "--quiet", is_flag=True, help="Text: a line for each finding, and no summary.")
 @click.option(
     "--heat",

@@ -40,8 +40,12 @@ def _is_inside(value: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and "\0" not in value
 
 
+def _is_name(value: str) -> bool:
+    return value.isidentifier() and not keyword.iskeyword(value)
+
+
 def _is_plain(value: str) -> bool:
-    return value.isidentifier() and not keyword.iskeyword(value) and not value.startswith("__")
+    return _is_name(value) and not value.startswith("__")
 
 
 # Of TOML's lists tuples are made.
@@ -51,11 +55,11 @@ _OF_PYTHON = "must be a relative path of a .py file, without '..'"
 _File = Annotated[str, _must(lambda value: _is_inside(value) and value.endswith(".py"), _OF_PYTHON)]
 _Folder = Annotated[str, _must(_is_inside, "must be a relative path, without '..'")]
 _Name = Annotated[str, _must(_is_plain, "{!r} is not a name for a class or a method")]
-_Identifier = Annotated[str, _must(str.isidentifier, "{!r} is not a Python name")]
+_Identifier = Annotated[str, _must(_is_name, "{!r} is not a Python name")]
 
 
 class Move(_Strict):
-    """Helpers, which are lifted, and module-level names, which are moved, that go to one file.
+    """Helpers, which are lifted, or module-level names, which are moved, that go to one new file.
 
     Attributes:
         to: the new file, relative to the plan's ``root``.

@@ -23,6 +23,7 @@ from codemods.rewrites.move.definitions import Definition, Definitions, within
 from codemods.rewrites.move.transform import Moved as Taken
 from codemods.rewrites.move.visible import moved_alike, only_checked, still_asked
 from codemods.rewrites.refusals import Accepted, Refusal, first
+from codemods.rewrites.text.append import TargetError
 from codemods.rewrites.text.imports import imports_among
 
 
@@ -148,7 +149,12 @@ class Mover:
     def _imports(self, target: Target) -> None:
         """Imports that a target's definitions need."""
         package = self.layout.source_package or ""
+        read = {name for definition in target.definitions for name in definition.reads}
         for definition in target.definitions:
+            new = self.new_name(definition.name)
+            if new != definition.name and new in read:
+                where = self.layout.shown(target.path)
+                raise TargetError(f"the name {new} is taken in {where}; choose another")
             checked = only_checked(self.analysis, definition)
             quoted = quoted_in(definition.node)
             for name in {*definition.reads, *definition.annotated, *quoted}:

@@ -94,7 +94,9 @@ def target_at(site: Site, analysis: Analysis, path: Path, title: str) -> Target:
     layout, source = site.layout, analysis.source
     module, shown = module_of(layout, path), layout.shown(path)
     if path in (layout.source, layout.rest) or site.is_taken(path):
-        raise TargetError(f"{shown}: exists already; name a new file, and all helpers that go there at once")
+        made = "gets something else, too; helpers, module-level names and the loop need a file each"
+        what = made if path in site.overlay.made else "exists already; name a new file"
+        raise TargetError(f"{shown}: {what}")
     # A new top-level module must not take the place of one that is imported.
     imported = analysis.tree.once("imported", lambda: _imported(source.tree))
     if module in imported and not site.overlay.exists(path):
@@ -180,28 +182,47 @@ def _imported(tree: ast.Module) -> set[str]:
 
 
 def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], request: Request) -> None:
-    """Choose definition names, and the names under which callers know them."""
-    in_source = FileNames(analysis, request.site.surroundings)
+    """Choose definition names, and the names under which callers know them.
+
+    Raises:
+        TargetError: if a name that is asked for means something else.
+    """
+    known, in_source = globals_of(analysis), FileNames(analysis, request.site.surroundings)
+    # What a name means in the file of a helper: a lifted one, or (None) a global that those there read.
+    meant: dict[Helper, dict[str, Helper | None]] = {}
     for target in targets:
-        taken = set[str]()
+        there: dict[str, Helper | None] = {}
+        for helper in target.helpers:
+            meant[helper] = there
+            read = known.read_in(helper.scope), known.defining(helper), known.fallbacks_in(helper.scope)
+            there.update(dict.fromkeys(chain(*read)))
         for helper in target.helpers:
             asked = request.renames.get(helper, helper.name)
             names = [] if is_special(asked) else [asked]
-            definition = next(n for n in chain(names, qualified_names(helper)) if n not in taken)
-            taken.add(definition)
+            definition = next(n for n in chain(names, qualified_names(helper)) if n not in there)
+            if helper in request.renames and definition != asked:
+                where = target.site.layout.shown(target.path)
+                raise TargetError(f"the name {asked} is taken in {where}; choose another")
+            there[definition] = helper
             wanted = definition if definition.startswith("_") or not request.private else None
-            calls: dict[Helper | None, str] = {None: in_source.choose(helper, wanted)}
+            target.names[helper] = Names(definition, {None: in_source.choose(helper, wanted)})
+    for target in targets:
+        for callee, named in target.names.items():
             for caller in decision.lifted:
-                if any(callee is helper for callee, _ in decision.lifting.calls_in[caller]):
-                    calls[caller] = _name_in(decision, target, caller, helper, definition)
-            target.names[helper] = Names(definition, calls)
+                if any(called is callee for called, _ in decision.lifting.calls_in[caller]):
+                    named.calls[caller] = _name_in(decision, target, caller, callee, meant[caller])
 
 
-def _name_in(decision: Decision, target: Target, caller: Helper, callee: Helper, definition: str) -> str:
-    """The name under which a lifted caller knows a lifted callee."""
+def _name_in(
+    decision: Decision, target: Target, caller: Helper, callee: Helper, meant: dict[str, Helper | None]
+) -> str:
+    """The name under which a lifted caller knows a lifted callee, which is what it means in its file."""
+    definition = target.names[callee].definition
     for name in (definition, f"_{definition}", f"_lifted_{definition}"):
-        if usable_in(decision.lifting, caller, name, callee) and (
-            caller not in target.helpers or name == definition
+        if (
+            usable_in(decision.lifting, caller, name, callee)
+            and (caller not in target.helpers or name == definition)
+            and meant.setdefault(name, callee) is callee
         ):
             return name
     raise TargetError(f"{target.module}: {definition} means something else inside {caller.name}; rename it")

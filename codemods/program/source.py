@@ -147,6 +147,8 @@ def read_source(path: Path, shown: str | None = None) -> Source:
         # A pipe would be waited for, and a device read without end.
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise SourceError(f"{name}: is not a regular file")
+        if path.suffix == ".ipynb":
+            raise SourceError(f"{name}: is a notebook; export it as a Python file")
         data = path.read_bytes()
     except FileNotFoundError:
         what = "is a link to a file that is not there" if path.is_symlink() else "no such file"

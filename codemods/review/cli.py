@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from codemods.output import put, run_command
+from codemods.output import output_option, put, run_command
 from codemods.program.repository import parse_tools
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     type=click.Path(path_type=Path),
     help="A file of what was read and accepted, each with a reason; --format accept writes one.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal."
-)
+@output_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def command(
     paths: Sequence[str],

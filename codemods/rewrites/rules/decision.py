@@ -110,7 +110,7 @@ class Names:
     """
 
     definition: str
-    calls: Mapping[Helper | None, str]
+    calls: dict[Helper | None, str]
 
 
 class FileNames:

@@ -71,7 +71,7 @@ UNUSABLE = {
     "output": (
         ["m.py", "--output", "no/where.md"],
         {"m.py": GOOD},
-        "no/where.md: can't be written: No such file",
+        "no/where.md: can't be written: there is no such folder",
     ),
 }
 

@@ -165,7 +165,7 @@ def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest
 def test_a_report_takes_the_place_of_nothing_that_it_is_about(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for output in ("mono.py", "first.toml", "helpers.py"):
-        assert main(["--plan", str(tree / "first.toml"), "--output", str(tree / output)]) == 2
-        assert "is one of the files that the report is about" in capsys.readouterr().err
+    for output, why in (("mono.py", "Python source"), ("first.toml", "the plan"), ("no/x", "no such folder")):
+        assert main(["--plan", str(tree / "first.toml"), "--write", "--output", str(tree / output)]) == 2
+        assert why in capsys.readouterr().err
     assert (tree / "mono.py").read_text() == SOURCE
