@@ -18,33 +18,3 @@ from codemods.program.repository import (
 from codemods.program.source import SourceError, read_source
 from codemods.rewrites.refusals import all_rules
 from codemods.rewrites.text.append import TargetError
-
-__all__ = [
-    "Accept",
-    "HelperReport",
-    "Loop",
-    "Move",
-    "Plan",
-    "PlanError",
-    "Report",
-    "RequestError",
-    "SeamReaders",
-    "Seams",
-    "SourceError",
-    "TargetError",
-    "WriteError",
-    "absolute",
-    "all_rules",
-    "load_plan",
-    "mentioning",
-    "module_name",
-    "package_of",
-    "python_files",
-    "read_source",
-    "read_tools",
-    "reads_own",
-    "run_plan",
-    "seams_of",
-    "shown_path",
-    "write_all",
-]

@@ -101,7 +101,7 @@ def codes() -> str:
     parts.append("## Refusals to lift\n")
     for name, rule in sorted(all_rules().items()):
         kind = "An assumption: " if rule.assumption else ""
-        parts.append(f"### `{name}`\n\n{kind}{rule.summary}\n\nWay out: {rule.help}\n")
+        parts.append(f"### `{name}`\n\n{kind}{rule.summary}\n\nWay out: {rule.help()}\n")
         for refused, lifted in rule.pairs:
             parts += [_example("Refused", refused), _example("Lifted", lifted)]
     return "\n".join(parts)

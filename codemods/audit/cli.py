@@ -58,4 +58,5 @@ def command(
             raise click.UsageError(f"{option} {folder}: no such folder")
     report = build_report(file, function=function, tests=tests, root=root, accept=accept)
     put(json_text(report) if output_format == "json" else render_text(report), output)
-    return 1 if any(helper.here.refusal for helper in report.helpers) and not exit_zero else 0
+    refused = any(helper.here.refusal for function in report.functions for helper in function.helpers)
+    return 1 if refused and not exit_zero else 0

@@ -159,8 +159,3 @@ class Report:
     plan: str | None = None
     no_plan: str | None = None
     accepted: tuple[str, ...] = ()
-
-    @property
-    def helpers(self) -> tuple[HelperReport, ...]:
-        """Those of all functions."""
-        return tuple(helper for function in self.functions for helper in function.helpers)

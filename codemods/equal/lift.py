@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codemods.equal.code import (
@@ -166,15 +166,6 @@ class _Proof:
             if name == called and (owner, name) != key and owner is self.tree.module:
                 raise NotProven(f"{called} is a name of the module already", nested.claim.place)
 
-    def _read_globally(self, names: Collection[str]) -> dict[ast.AST, str]:
-        """Places that read some names from the module, or from a class that may not have bound them yet."""
-        return {
-            use.node: name
-            for (owner, name), uses in self.tree.uses.items()
-            if name in names and (owner is self.tree.module or owner.kind == "class")
-            for use in uses
-        }
-
     def definitions(self, tree: ast.Module, claims: Sequence[Lifted]) -> None:
         """Check the definitions in one module."""
         found: dict[str, list[FunctionNode]] = {}
@@ -185,7 +176,13 @@ class _Proof:
         flags, chosen = self.tree.source.future_flags, {claim.place for claim in claims}
         bound = {claim.definition for claim in claims}
         bound |= {each.claim.names[at] for each in self.nested for at in chosen & each.claim.names.keys()}
-        read = self._read_globally(bound)
+        # A class body may read what it has not bound yet.
+        read = {
+            use.node: name
+            for (owner, name), uses in self.tree.uses.items()
+            if name in bound and (owner is self.tree.module or owner.kind == "class")
+            for use in uses
+        }
         for nested in (nested for nested in self.nested if nested.claim.place in chosen):
             claim = nested.claim
             if meant := {read[node] for node in (ast.walk(nested.node) if read else ()) if node in read}:

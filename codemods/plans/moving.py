@@ -151,8 +151,7 @@ class Mover:
         package = self.layout.source_package or ""
         read = {name for definition in target.definitions for name in definition.reads}
         for definition in target.definitions:
-            new = self.new_name(definition.name)
-            if new != definition.name and new in read:
+            if (new := self.new_name(definition.name)) != definition.name and new in read:
                 where = self.layout.shown(target.path)
                 raise TargetError(f"the name {new} is taken in {where}; choose another")
             checked = only_checked(self.analysis, definition)

@@ -190,12 +190,13 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], req
     known, in_source = globals_of(analysis), FileNames(analysis, request.site.surroundings)
     # What a name means in the file of a helper: a lifted one, or (None) a global that those there read.
     meant: dict[Helper, dict[str, Helper | None]] = {}
+    # What a class body reads before it has bound it is a global, too.
+    of_classes = {name for owner, name in analysis.tree.uses if owner.kind == "class"}
     for target in targets:
-        there: dict[str, Helper | None] = {}
+        there: dict[str, Helper | None] = dict.fromkeys(of_classes)
         for helper in target.helpers:
             meant[helper] = there
-            read = known.read_in(helper.scope), known.defining(helper), known.fallbacks_in(helper.scope)
-            there.update(dict.fromkeys(chain(*read)))
+            there.update(dict.fromkeys((*known.read_in(helper.scope), *known.defining(helper))))
         for helper in target.helpers:
             asked = request.renames.get(helper, helper.name)
             names = [] if is_special(asked) else [asked]

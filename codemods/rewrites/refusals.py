@@ -57,18 +57,10 @@ class Rule:
     examples: tuple[str, ...] = ()
     assumption: bool = False
 
-    @property
-    def help(self) -> str:
-        """Say what to do about a refusal and, for an assumption, how to accept it."""
-        return self.help_with(self.way_out)
-
-    def help_with(self, way_out: str) -> str:
-        """The same with a way out that fits a place better."""
-        return (
-            f"{way_out}; or accept it: --accept {self.code}, in a plan [[accept]]"
-            if self.assumption
-            else way_out
-        )
+    def help(self, way_out: str | None = None) -> str:
+        """Say what to do about a refusal, or the way out that fits a place better, and how to accept it."""
+        accepting = f"; or accept it: --accept {self.code}, in a plan [[accept]]" if self.assumption else ""
+        return (way_out or self.way_out) + accepting
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -96,7 +88,7 @@ def refuse(code: str, at: int | ast.AST, reason: str, way_out: str | None = None
     """
     line = at if isinstance(at, int) else getattr(at, "lineno", 1)
     known = all_rules()[code]
-    return Refusal(code, line, reason, known.help_with(way_out or known.way_out))
+    return Refusal(code, line, reason, known.help(way_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +154,7 @@ def explain(code: str) -> str:
     found = all_rules().get(code)
     if found is None:
         raise Unusable(f"unknown code {code}; known are {', '.join(sorted(all_rules()))}")
-    parts = [f"{found.code}\n\n{found.summary}\n\nWay out: {found.help}"]
+    parts = [f"{found.code}\n\n{found.summary}\n\nWay out: {found.help()}"]
     for refused, lifted in found.pairs:
         parts.append("Refused:\n\n" + indent(refused.rstrip("\n"), "    "))
         parts.append("Lifted:\n\n" + indent(lifted.rstrip("\n"), "    "))
