@@ -17,7 +17,15 @@ def test_a_file_that_can_not_be_read_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("dangling.py").symlink_to("nowhere.py")
     os.mkfifo("pipe.py")
-    told = {"dangling.py": ("is not there", "no such file"), "pipe.py": ("is not a regular file",)}
+    Path("one.py").symlink_to("other.py")
+    Path("other.py").symlink_to("one.py")
+    Path("notes.ipynb").write_text('{"cells": []}')
+    told = {
+        "dangling.py": ("is not there", "no such file"),
+        "pipe.py": ("is not a regular file",),
+        "one.py": ("Symlink loop", "Too many levels of symbolic links"),
+        "notes.ipynb": ("is a notebook", "is none", "nothing was checked"),
+    }
     for name, ways in told.items():
         assert main([command, name]) == 2
         [line] = capsys.readouterr().err.splitlines()
