@@ -30,15 +30,12 @@ def run_command(command: click.Command, argv: Sequence[str] | None) -> int:
             status = command.main(
                 args=list(sys.argv[1:] if argv is None else argv), prog_name=name, standalone_mode=False
             )
-    except (click.ClickException, Unusable) as error:
+    except (click.ClickException, Unusable, RuntimeError) as error:
+        # Before Python 3.13 pathlib raises a RuntimeError for links that lead in a circle.
+        if isinstance(error, RuntimeError) and not str(error).startswith("Symlink loop"):
+            raise
         message = error.format_message() if isinstance(error, click.ClickException) else error
         click.echo(f"{name}: {message}", err=True)
-        return 2
-    except RuntimeError as error:
-        # Before Python 3.13 pathlib raises it for links that lead in a circle.
-        if "Symlink loop" not in str(error):
-            raise
-        click.echo(f"{name}: {error}; name a file that is there", err=True)
         return 2
     except click.Abort:
         return 130

@@ -44,17 +44,14 @@ def _is_name(value: str) -> bool:
     return value.isidentifier() and not keyword.iskeyword(value)
 
 
-def _is_plain(value: str) -> bool:
-    return _is_name(value) and not value.startswith("__")
-
-
 # Of TOML's lists tuples are made.
 _Texts = Annotated[tuple[str, ...], Field(strict=False)]
 _SomeTexts = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 _OF_PYTHON = "must be a relative path of a .py file, without '..'"
 _File = Annotated[str, _must(lambda value: _is_inside(value) and value.endswith(".py"), _OF_PYTHON)]
 _Folder = Annotated[str, _must(_is_inside, "must be a relative path, without '..'")]
-_Name = Annotated[str, _must(_is_plain, "{!r} is not a name for a class or a method")]
+_OF_CLASS = "{!r} is not a name for a class or a method"
+_Name = Annotated[str, _must(lambda value: _is_name(value) and value[:2] != "__", _OF_CLASS)]
 _Identifier = Annotated[str, _must(_is_name, "{!r} is not a Python name")]
 
 

@@ -203,6 +203,4 @@ def globals_of(analysis: Analysis) -> Globals:
 
 def is_type_checking(test: ast.expr) -> bool:
     """Tell whether a condition is ``TYPE_CHECKING`` in one of its spellings."""
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
+    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"

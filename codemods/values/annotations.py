@@ -90,7 +90,7 @@ class Annotations:
             text = " | ".join(self._named(each, imports) for each in sorted(classes, key=NONE.__eq__))
         except _Unknown:
             return None
-        return _parsed(text, imports)
+        return Annotation(ast.parse(text, mode="eval").body, frozenset(imports))
 
     def _copied(self, stated: ast.expr) -> Annotation | None:
         """An annotation of the source, unless another file can't import what it names."""
@@ -134,7 +134,3 @@ class Annotations:
                 if path is not None:
                     found[name] = path
         return found
-
-
-def _parsed(text: str, imports: set[Import]) -> Annotation:
-    return Annotation(ast.parse(text, mode="eval").body, frozenset(imports))

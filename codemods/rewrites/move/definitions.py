@@ -110,7 +110,8 @@ class Definitions:
         start = _place(self.tree, self._nodes(moved))
         # By `sys` a program changes which modules there are, and where they are looked for.
         above = [statement for statement in self.analysis.source.tree.body if statement.lineno <= start]
-        if any(node not in above for node in nodes) or any("sys" in _names(each) for each in above):
+        named = (getattr(node, "attr", getattr(node, "id", "")) for each in above for node in ast.walk(each))
+        if any(node not in above for node in nodes) or "sys" in named:
             return False
         taken = [node.lineno for node in nodes if isinstance(node, ast.ImportFrom)]
         between = [statement for statement in above if taken and statement.lineno > min(taken)]
@@ -208,8 +209,3 @@ def _place(tree: ScopeTree, moved: Collection[ast.stmt]) -> int:
     body = tree.source.tree.body
     imports = [s.lineno for s in body if s.lineno < first and isinstance(s, (ast.Import, ast.ImportFrom))]
     return max(imports, default=0)
-
-
-def _names(statement: ast.stmt) -> set[str]:
-    """Names in a statement, those of attributes too."""
-    return {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(statement)}
