@@ -58,8 +58,8 @@ class Annotated:
 
     def _matter(self, at: int, unit: Unit, node: Function, annotations: list[ast.expr]) -> bool:
         file = self._sides[at].changed[unit.path]
-        calls = (isinstance(inner, ast.Call) for each in annotations for inner in walk(each))
-        if any(calls) and not file.lazy_annotations:
+        inside = (inner for each in annotations for inner in walk(each))
+        if not file.lazy_annotations and any(map(_acts, inside)):
             return True
         return any(self._asks(at, file, decorator) for decorator in node.decorator_list)
 
@@ -89,6 +89,13 @@ def _functions(unit: Unit) -> list[Function]:
     """The functions that its statements define, at any depth; methods of a class are units of their own."""
     tops = (node for node in unit.original if not isinstance(node, ast.ClassDef))
     return [inner for node in tops for inner in walk(node) if isinstance(inner, Function)]
+
+
+def _acts(node: ast.AST) -> bool:
+    """May a part of an annotation run or bind something, or fail, as a text beside `|` does?"""
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    text = any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+    return text or isinstance(node, ast.Call | ast.NamedExpr)
 
 
 def _shown(annotations: list[ast.expr], texts: bool) -> str:
