@@ -81,9 +81,7 @@ def _of(outcome: Outcome) -> Iterator[Item]:
             yield from (_left("new", place.qualname, each) for each in left)
         case Gone(base=place, left=left):
             yield from (_left("gone", place.qualname, each) for each in left)
-        case Regrouped(base=base, head=head, id=name):
-            there = head or base
-            assert there is not None
+        case Regrouped(place=there, id=name):
             text = "stands on the other side in its order, spread over other definitions"
             yield Item(name, "aligned", there.path, there.line, there.line, there.qualname, text)
 

@@ -1,4 +1,4 @@
-"""Annotations of functions that run something, or that a decorator may read."""
+"""Annotations that run something, or that a decorator may read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Annotated:
         lazy = [
             side.changed[unit.path].lazy_annotations for side, unit in zip(self._sides, units, strict=True)
         ]
-        for nodes in zip(*map(_functions, units), strict=False):
+        for nodes in zip(*map(_annotated, units), strict=False):
             before, after = map(stated_by, nodes)
             matters = (self._matter(at, units[at], nodes[at], (before, after)[at]) for at in range(2))
             if not (before or after) or not any(matters):
@@ -56,12 +56,12 @@ class Annotated:
                     yield name, f"that of {base.path} in an annotation", f"that of {head.path}"
                     return
 
-    def _matter(self, at: int, unit: Unit, node: Function, annotations: list[ast.expr]) -> bool:
+    def _matter(self, at: int, unit: Unit, node: ast.AST, annotations: list[ast.expr]) -> bool:
         file = self._sides[at].changed[unit.path]
-        calls = (isinstance(inner, ast.Call) for each in annotations for inner in walk(each))
-        if any(calls) and not file.lazy_annotations:
+        inside = (inner for each in annotations for inner in walk(each))
+        if not file.lazy_annotations and any(map(_acts, inside)):
             return True
-        return any(self._asks(at, file, decorator) for decorator in node.decorator_list)
+        return any(self._asks(at, file, decorator) for decorator in getattr(node, "decorator_list", ()))
 
     def _asks(self, at: int, file: File, decorator: ast.expr) -> bool:
         """May a decorator read annotations?"""
@@ -85,10 +85,20 @@ class Annotated:
         return self._made_in(at, where, value.func.id, steps - 1)
 
 
-def _functions(unit: Unit) -> list[Function]:
-    """The functions that its statements define, at any depth; methods of a class are units of their own."""
-    tops = (node for node in unit.original if not isinstance(node, ast.ClassDef))
-    return [inner for node in tops for inner in walk(node) if isinstance(inner, Function)]
+def _annotated(unit: Unit) -> list[ast.AST]:
+    """Assignments among its statements, and functions that these define, at any depth; methods of a class are
+    units of their own.
+    """
+    tops = [node for node in unit.original if not isinstance(node, ast.ClassDef)]
+    inside = (inner for node in tops for inner in walk(node) if isinstance(inner, Function))
+    return [*(node for node in tops if isinstance(node, ast.Assign | ast.AnnAssign)), *inside]
+
+
+def _acts(node: ast.AST) -> bool:
+    """May a part of an annotation run or bind something, or fail, as a text beside `|` does?"""
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    text = any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+    return text or isinstance(node, ast.Call | ast.NamedExpr)
 
 
 def _shown(annotations: list[ast.expr], texts: bool) -> str:

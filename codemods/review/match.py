@@ -181,7 +181,8 @@ class Matching:
         if lazy[0] != lazy[1] and base.content.has_fields:
             kinds = [_ANNOTATIONS[each] for each in lazy]
             return Pair(base, head, equal=False, other_names=(Renaming("annotations", *kinds),))
-        if base.content is head.content and base.path == head.path and self._means_the_same(base, head):
+        one = base.content is head.content and base.path == head.path and lazy[0] == lazy[1]
+        if one and self._means_the_same(base, head):
             return Pair(base, head, equal=True)
         if other := self._elsewhere(base, head):
             return Pair(base, head, equal=False, other_names=(other,))

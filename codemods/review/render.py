@@ -86,6 +86,10 @@ def _details(review: Review) -> Iterator[str]:
             yield f"gone     {_at(outcome.base)}"
             yield from also
             yield from _lines(outcome.left, "before")
+        elif isinstance(outcome, Regrouped):
+            before = "" if outcome.head else " before"
+            yield f"regrouped  {_at(outcome.place)}{before}: the same statements in their order, not proven"
+            yield from also
     yield from (
         f"not lifted  {one.path}:{one.line} {one.qualname}: {one.reason} ({one.code})"
         for one in review.not_lifted
@@ -121,12 +125,16 @@ def _lines_of(outcome: Outcome) -> object:
         places, names = (*outcome.gone, *outcome.new), outcome.names
     elif isinstance(outcome, New | Gone):
         places = outcome.left
+    elif isinstance(outcome, Regrouped):
+        return Regrouped, outcome.place.path, outcome.place.line, outcome.head is None
     lines = tuple((left.path, left.first, left.last) for left in places)
     return (type(outcome), lines, names) if lines else id(outcome)
 
 
 def _name(outcome: Outcome) -> str:
     """The name that it has in the head, if it has one there."""
+    if isinstance(outcome, Regrouped):
+        return outcome.place.qualname
     place = outcome.base if isinstance(outcome, Gone) else outcome.head
     return place.qualname if isinstance(place, Place) else ""
 

@@ -72,6 +72,13 @@ class Regrouped:
     head: Place | None
     id: str
 
+    @property
+    def place(self) -> Place:
+        """Where it stands, in the head if it does there."""
+        place = self.head or self.base
+        assert place is not None
+        return place
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:

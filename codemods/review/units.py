@@ -190,7 +190,7 @@ def for_types(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and is_type_checking(node.test) and not node.orelse
 
 
-def bound_by(statement: ast.stmt) -> Iterator[str]:
+def bound_by(statement: ast.AST) -> Iterator[str]:
     """Names that a statement binds in the scope that it stands in, those in its blocks included."""
     if isinstance(statement, DEFINITIONS):
         yield statement.name

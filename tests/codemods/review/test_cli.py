@@ -47,6 +47,23 @@ def test_a_statement_that_binds_many_names_is_told_once(
     assert all(name in printed for name in ("total", "batch", "seen", "shown"))
 
 
+def test_a_regrouped_definition_is_told_with_its_place(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "total = 0\nfor batch in range(9):\n    seen = batch * 2\n    total += seen\n"
+    (repository / "script.py").write_text(f"class Net:\n    size = 1\n\n\n{lines}")
+    commit(repository)
+    indented = "".join(f"    {line}\n" for line in lines.splitlines())
+    (repository / "script.py").write_text(f"class Net:\n    size: int = 1\n\n\ndef run():\n{indented}")
+    assert main(["--base", "HEAD"]) == 1
+    printed = capsys.readouterr().out
+    assert "regrouped  script.py:1 Net: " in printed
+    assert "regrouped  script.py:5 total before: " in printed
+    # Names that one statement binds are told together.
+    assert printed.count("script.py:6") == 1
+    assert {"batch", "seen"} <= set(printed.split())
+
+
 def test_what_is_no_python_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "settings.toml").write_text("rate = 2\n")
     (repository / "link.py").symlink_to("nowhere.py")
