@@ -157,8 +157,8 @@ class Expressions:
             case ast.Lambda(args):
                 return _most(self.effect(each) for each in (*args.defaults, *args.kw_defaults)), Kind.HELD
             case ast.IfExp(test, body, orelse):
-                effect = _most([self.truth(test), self.effect(body), self.effect(orelse)])
-                return effect, max(self.of(body)[1], self.of(orelse)[1])
+                (first, kind), (second, other) = self.of(body), self.of(orelse)
+                return _most([self.truth(test), first, second]), max(kind, other)
             case ast.UnaryOp(ast.Not(), operand):
                 return self.truth(operand), Kind.PLAIN
             case ast.UnaryOp(operand=operand):
