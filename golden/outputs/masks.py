@@ -83,7 +83,9 @@ _BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 # Ends a line, begins it again, or goes up by some.
-_DRAWN = re.compile(r"\r?\n|\r|\x1b\[\d*A")
+_DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
+_PICTURE = re.compile(r"(?<=%)\|[^|]*\|")
+_FULL = "100%|"
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
@@ -149,26 +151,42 @@ class Masks:
     def lines(self, text: str) -> Iterator[str]:
         """Yield the lines of a text that can repeat, and each state of one that is drawn over.
 
-        Of bars that follow each other the last one that is full: the others depend on time.
+        Of bars what stays on the screen: how often they are drawn depends on time.
         """
-        bar, warned = "", False
-        for line in _DRAWN.split(text):
-            # Most states of a bar: to mask what is not kept would take the longest.
-            if not self.expressions and _is_unfinished(line):
-                warned = False
-                continue
-            shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
-            if drawn := _BAR.match(shown):
-                bar = drawn[0].rstrip() if "100%|" in drawn[0] else bar
-                shown = shown[drawn.end() :].rstrip()
-            echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
+        bars: dict[int, str] = {}
+        row, last, warned = 0, 0, False
+        parts = _DRAWN.split(text)
+        for line, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
+            drawn, shown = _BAR.match(line), line
+            # Most states of a bar are drawn over: to mask each would take the longest.
+            if drawn is None or line[drawn.end() :].strip():
+                shown = self._shown(line)
+                drawn = _BAR.match(shown)
+            behind = shown[drawn.end() :].rstrip() if drawn else shown
+            echoed, warned = warned and behind.startswith("  "), bool(_WARNING.search(behind))
+            if drawn and (_FULL in drawn[0] or not behind):
+                bars[row], last = drawn[0], row
+            elif drawn or (line and not behind):
+                # It is written over, or wiped.
+                bars.pop(row, None)
             # What the run file masks as a whole may be there or not.
-            if shown in ("", "<unstable>") or echoed:
-                continue
-            yield from filter(None, (self._noted(bar), self._noted(shown)))
-            bar = ""
-        if bar:
-            yield self._noted(bar)
+            if behind not in ("", "<unstable>") and not echoed:
+                yield from self._standing(bars, row, last)
+                yield self._noted(behind)
+            row += -int(end[2:-1] or 1) if end.endswith("A") else "\n" in end
+        yield from self._standing(bars, row, last)
+
+    def _standing(self, bars: dict[int, str], row: int, last: int) -> Iterator[str]:
+        """Yield bars, by their rows, whose line is ended, and the ``last`` one if it is full; forget all."""
+        for at, bar in sorted(bars.items()):
+            if at < row or (at == last and _FULL in bar):
+                # How wide it is drawn depends on how long the times in it are.
+                yield from filter(None, [self._noted(_PICTURE.sub("||", self._shown(bar), count=1))])
+        bars.clear()
+
+    def _shown(self, line: str) -> str:
+        shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
+        return "" if shown == "<unstable>" else shown
 
     def _noted(self, line: str) -> str:
         self.left_out.lines += _MEASURED.search(line) is not None
@@ -204,10 +222,9 @@ class Masks:
         return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
 
 
-def _is_unfinished(line: str) -> bool:
-    """Tell whether a line is a bar that is not full, with nothing behind it."""
-    drawn = _BAR.match(line)
-    return drawn is not None and "100%|" not in drawn[0] and not line[drawn.end() :].strip()
+def is_bar(line: str) -> bool:
+    """Tell whether a line that was read is a progress bar."""
+    return _BAR.match(line) is not None
 
 
 def _unless_other_day(match: re.Match[str]) -> str:
