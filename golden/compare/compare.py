@@ -25,6 +25,7 @@ from golden.compare.reads import compare_reads, compare_values
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps
 from golden.compare.tolerance import Account, agreed, forgive
+from golden.trace.ids import leave_out_ids
 from golden.trace.trace import Process, Trace, gap, titles
 from golden.trace.unstable import leave_out
 
@@ -60,6 +61,10 @@ def judge(
     """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     if (otherwise := made_otherwise(left, right)) is not None:
         return otherwise
+    masked = [*left.about.masked, *right.about.masked]
+    ids = [*left.about.ids, *right.about.ids]
+    if ids and not (left.about.same_ids or right.about.same_ids):
+        left, right, masked = leave_out_ids(left), leave_out_ids(right), masked + ids
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
     left, right = leave_out(left, unstable), leave_out(right, unstable)
     account = Account()
@@ -68,7 +73,7 @@ def judge(
         events=min(len(left.events), len(right.events)),
         unstable=titles(unstable),
         unwatched=tuple(dict.fromkeys([*left.about.unwatched, *right.about.unwatched])),
-        masked=tuple(dict.fromkeys([*left.about.masked, *right.about.masked])),
+        masked=tuple(dict.fromkeys(masked)),
     )
     divergences: list[Divergence] = [*counts]
     if len(left.processes) != len(right.processes):

@@ -16,6 +16,7 @@ from typing import Any
 
 from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
+from golden.trace.ids import leave_out_ids
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace, Unstable, write_about
 from golden.trace.unstable import field_pattern, pattern_of, rename, shape
@@ -25,19 +26,33 @@ _JOINTS = frozenset("-_:.T")
 _DIGEST = re.compile(r"(?<![.\w])(?=\d*[a-f])[0-9a-f]{16}(?:[0-9a-f]{16})?(?![.\w])")
 
 
-def repeats(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
+def repeats(left: Trace, again: Trace, *, ids: bool = True) -> tuple[Trace, Comparison]:
     """Return the trace with what two runs of one tree disagree about, and how they compare without it.
 
-    It is kept with the trace on disk, so that every later comparison leaves it out.
+    It is kept with the trace on disk, so that every later comparison leaves it out. With ``ids``, those that
+    are the same in both are compared from now on.
     """
+    if ids and (left.about.ids or again.about.ids):
+        about = left.about.model_copy(update={"same_ids": True})
+        taught, found = _taught(replace(left, about=about), again)
+        if isinstance(found, Identical):
+            write_about(taught.folder, taught.about)
+            return taught, found
+    taught, found = _taught(left, again)
+    if taught is not left:
+        write_about(taught.folder, taught.about)
+    return taught, found
+
+
+def _taught(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
     found = compare(left, again)
-    learnt = learn(left, again)
+    masked = not left.about.same_ids
+    learnt = learn(*(map(leave_out_ids, (left, again)) if masked else (left, again)))
     taught = with_unstable(left, learnt)
     without = compare(taught, again)
     # Where no step was compared, nothing says that only times and names differ.
     if not learnt or not isinstance(without, Identical) or not without.compared.steps:
         return left, without if isinstance(without, Different) else found
-    write_about(taught.folder, taught.about)
     return taught, without
 
 

@@ -1,4 +1,7 @@
-"""Masks for text that can't repeat: times, rates, addresses, folders, progress bars, line numbers."""
+"""Masks for text that can't repeat: times, rates, addresses, folders, progress bars, line numbers.
+
+Ids and temporary paths are counted only: a comparison may mask them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esper_harness.report.plain import listed, many
+from golden.trace.ids import without_ids
 from golden.trace.paths import Patterns
 
 # A field whose name has one of these words is a time or a rate.
@@ -53,7 +57,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?<![\w.])(?:\d+ ?h ?)?(?:\d+ ?m ?)?{_NUMBER} ?{_UNIT}(?:{_NUMBER} ?ms)?(?![\w/])", "<duration>"),
         # Shorter ones are as likely a mask of bits or a hash.
         (r"(?<=\bat )0x[0-9a-fA-F]{6,}\b|\b0x[0-9a-fA-F]{9,}\b", "<address>"),
-        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
         (rf"{_FOLDERS}/(?:site|dist)-packages/", "{packages}/"),
         (rf"{_FOLDERS}/lib/python3\.\d+/", "{python}/"),
         (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
@@ -64,7 +67,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b((?:offline-)?run-<time>)-[0-9a-z]{8}(?![\w-])", r"\1-<id>"),
     )
 )
-_TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
 _DATE = re.compile(
     r"(?<!\d)(20\d\d)([-_.]?)(\d\d)\2(\d\d)"
     r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:Z|[+-]\d\d:?\d\d)?"
@@ -89,17 +91,22 @@ _FULL = "100%|"
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
-_MEASURED = re.compile(r"<(?:unstable|duration|rate|time)>")
+_MEASURED = re.compile(r"<(?:unstable|duration|rate|time|address)>")
 _SHOWN = 5
 _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
 
 @dataclass
 class LeftOut:
-    """The masked parts of one output: names of fields, and the number of lines with a time or a rate."""
+    """The masked parts of one output: names of fields, and the number of lines with a time or a rate.
+
+    ``ids`` are those of fields and lines that have an id or a temporary path, which may be compared.
+    """
 
     fields: set[str] = field(default_factory=set)
     lines: int = 0
+    ids: set[str] = field(default_factory=set)
+    id_lines: int = 0
 
     def in_words(self, output: str) -> Iterator[str]:
         """Yield a phrase for the fields and one for the lines."""
@@ -108,6 +115,12 @@ class LeftOut:
             yield f"field{'s' if len(self.fields) > 1 else ''} {names} of {output}"
         if self.lines:
             yield f"numbers in {many(self.lines, 'line')} of {output}"
+
+    def ids_in_words(self, output: str) -> Iterator[str]:
+        """Yield a phrase for ids and temporary paths."""
+        found = sorted(self.ids) + ([many(self.id_lines, "line")] if self.id_lines else [])
+        if found:
+            yield f"paths and ids in {listed(found, _SHOWN)} of {output}"
 
 
 @dataclass(frozen=True)
@@ -134,7 +147,6 @@ class Masks:
         text = _DATE.sub(_unless_other_day, text)
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
-        text = _TEMPORARY.sub("<temporary>", text)
         return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
     def is_unstable(self, path: str, value: Any = None) -> bool:
@@ -190,6 +202,7 @@ class Masks:
 
     def _noted(self, line: str) -> str:
         self.left_out.lines += _MEASURED.search(line) is not None
+        self.left_out.id_lines += without_ids(line) != line
         return line
 
     def tree(self, value: Any, path: str = "") -> Any:
@@ -198,7 +211,7 @@ class Masks:
             found = {}
             for key, item in value.items():
                 # A table by path, such as Lightning's of the best checkpoints.
-                masked = self.text(key) if key.startswith("/") else key
+                masked = without_ids(self.text(key)) if key.startswith("/") else key
                 name = key if masked in found else masked
                 below = f"{path}.{name}" if path else name
                 if self.is_unstable(below, item):
@@ -213,13 +226,15 @@ class Masks:
         text = self.text(value)
         if text != value and _MEASURED.search(text):
             self.left_out.fields.add(path)
+        if without_ids(text) != text:
+            self.left_out.ids.add(path)
         return text
 
     def path(self, path: str) -> str:
         """Return the name of a file without the time, the host and the ids in it."""
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
-        return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+        return _HELD_BY_NAME.sub("<id>", without_ids(self.text(_EVENT_FILE.sub(r"\1", path))))
 
 
 def is_bar(line: str) -> bool:

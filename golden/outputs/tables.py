@@ -40,7 +40,7 @@ def read_json_lines(text: str, masks: Masks) -> Rows:
             try:
                 value = json.loads(line, object_pairs_hook=_every_key)
             except ValueError:
-                rows.append({"line": masks.text(line)})
+                rows += read_text(line, masks)
                 continue
             rows.append(masks.tree(value if isinstance(value, dict) else {"value": value}))
     return tuple(rows)

@@ -107,7 +107,7 @@ class Produced:
 
     def read(
         self, folder: Path, unstable: Patterns, *, ordered: bool, copied: Callable[[Path], str | None]
-    ) -> tuple[list[Output], list[str]]:
+    ) -> tuple[list[Output], list[str], list[str]]:
         """Read what it printed, to ``folder``, and wrote, but for its events, as `read_outputs` does."""
         events = self._events()
         own = [(path.relative_to(self._outputs).as_posix(), path) for path in self._outputs.rglob("*")]

@@ -156,7 +156,7 @@ def _record(
         unstable = Patterns(_unstable(run))
         events, event_files = _events(run, outputs, unstable)
         copied = functools.partial(tree.copied, written=produced.wrote)
-        found, masked = produced.read(folder, unstable, ordered=len(processes) <= 1, copied=copied)
+        found, masked, ids = produced.read(folder, unstable, ordered=len(processes) <= 1, copied=copied)
     write_outputs(folder, found)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
     rows = bool(events) or any(output.rows for output in found)
@@ -178,6 +178,7 @@ def _record(
         unmatched=[pattern for pattern in _unstable(run) if pattern not in unstable.seen],
         unwatched=beside,
         masked=masked,
+        ids=ids,
         no_files=no_files,
         tree=digest,
     )

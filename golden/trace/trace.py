@@ -68,6 +68,10 @@ class About(BaseModel, extra="forbid", frozen=True):
     unwatched: list[str] = []
     # What of its output was masked as a time or a rate, or left out by its run file.
     masked: list[str] = []
+    # What of its output has ids and temporary paths, and whether two runs of the tree have the same ones, but
+    # for what is unstable: else they are masked, too.
+    ids: list[str] = []
+    same_ids: bool = False
     # Patterns of files that matched none which it wrote, with what is there instead.
     no_files: dict[str, str] = {}
     # A digest of the tree that it ran in.

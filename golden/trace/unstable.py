@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from golden.trace.ids import TEMPORARY
 from golden.trace.living import Look, ModuleState
 from golden.trace.outputs import Output, mapped
 from golden.trace.trace import DIFFERS, Place, Trace, Unstable
@@ -16,7 +17,7 @@ NUMBER = "<number>"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
 _SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_TOKEN = re.compile(rf"({_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
+_TOKEN = re.compile(rf"({TEMPORARY}|{_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
 _MARK = re.compile(rf"({NUMBER}|{DIFFERS})")
 _SPACES = re.compile(r"[ \t]+")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from golden.outputs import Masks
-from tests.golden.project import Project
+from tests.golden.project import PLAIN_RUN, Project
 
 SCRIPT = """
 import json, os, sys, time
@@ -192,3 +192,27 @@ def test_lines_of_stdout_that_only_moved_are_named_and_no_difference(project: Pr
     code = "print('one\\ntwo' if base else 'two\\none')"
     result = prepared(project, code=code).golden("ab", "train")
     assert (result.code, "order of lines of stdout (it differs)" in result.out) == (0, True), result
+
+
+def test_a_path_or_id_that_is_the_same_in_two_runs_is_compared(project: Project) -> None:
+    code = "side = os.environ.get('SIDE', 'head'); print(f'reads /tmp/{side}/x.bin', object())"
+    project.plain(code, f"{PLAIN_RUN}\n[variants.base]\nenvironment = {{ SIDE = 'base' }}\n")
+    result = project.golden("ab", "train", "-o", project.root / "out")
+    assert (result.code, '"reads /tmp/base/x.bin <' in result.out) == (1, True), result
+    assert "run file: numbers in 3 lines of stdout\n" in result.out
+    # One run of each says nothing of what repeats.
+    folders = [project.root / "out" / "train" / side for side in ("base-again", "head")]
+    result = project.golden("diff", *folders)
+    assert (result.code, "paths and ids in 3 lines of stdout" in result.out) == (0, True), result
+
+
+def test_a_path_that_is_another_one_in_each_run_is_named(project: Project) -> None:
+    code = (
+        "import tempfile; made = tempfile.mkdtemp(); print(made);"
+        " json.dump([made], open(sys.argv[1] + '/x.json', 'w'))"
+    )
+    project.plain(code)
+    result = project.golden("doctor", "train")
+    assert result.code == 0, result
+    for where in ("3 lines of stdout", "value.0 of x.json"):
+        assert f"paths and ids in {where}" in result.out, result
