@@ -34,7 +34,7 @@ def read_json(text: str, masks: Masks) -> Rows:
 
 def read_json_lines(text: str, masks: Masks) -> Rows:
     """Return one tree per line; a line that is no JSON is text."""
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for line in text.splitlines():
         if line.strip():
             try:

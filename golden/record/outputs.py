@@ -15,6 +15,7 @@ from esper_harness.report.plain import listed
 from golden.outputs import Masks, is_passing, read_outputs
 from golden.record.run import EVERYTHING, Run
 from golden.record.workspace import Stamp, stamps, walk
+from golden.record.writes import Written
 from golden.trace.errors import UnusableInput
 from golden.trace.outputs import STREAMS, Output
 from golden.trace.paths import Patterns, matching
@@ -27,7 +28,7 @@ _NO_STAMP = (0, 0)
 class Produced:
     """The printed lines and written files of a run: made before it begins, asked when it has ended.
 
-    ``outputs`` is its {out} folder. ``wrote`` are the files that it opened for writing, changed or not.
+    ``outputs`` is its {out} folder, ``noted`` which files it wrote and removed.
     """
 
     def __init__(self, run: Run, root: Path, outputs: Path) -> None:
@@ -40,7 +41,12 @@ class Produced:
                     "[events] files to {out}"
                 )
         self._before = self._stamps()
-        self.wrote: Set[Path] = frozenset()
+        self.noted = Written()
+
+    @property
+    def wrote(self) -> Set[Path]:
+        """The files that it opened for writing, changed or not."""
+        return self.noted.files
 
     def _declared(self) -> Iterator[tuple[str, Path]]:
         """Yield the files in the tree that its run file declares and that it wrote, under their names."""
@@ -105,6 +111,29 @@ class Produced:
             found.append(f"{listed(outside, 3)}; to compare, let the program write to {{out}}")
         return found
 
+    def _removed(self) -> list[str]:
+        """Return the declared files that were there before it and are gone."""
+        gone = sorted(path for path in self._before if not path.exists())
+        names = (path.relative_to(self._root).as_posix() for path in gone if not is_passing(path))
+        return [name for name in names if not self._ignored(name)]
+
+    def lost(self) -> list[str]:
+        """Name contents of files that were there for a while only: written anew, or removed again."""
+        masks, found = self._masks(Patterns()), []
+        compared = {path for _, path in self._declared()}
+        anew = {p for p in self.noted.anew if p in compared or p.is_relative_to(self._outputs)}
+        removed = self.noted.removed - self._before.keys()
+        for what, paths in (("earlier contents of", anew), ("removed files:", removed)):
+            names = {
+                masks.path(path.relative_to(folder).as_posix())
+                for folder in (self._root, self._outputs)
+                for path in paths
+                if path.is_relative_to(folder) and not is_passing(path) and _CACHES.isdisjoint(path.parts)
+            }
+            kept = sorted(name for name in names if not self._ignored(name))
+            found += [f"{what} {listed(kept, 3)}"] if kept else []
+        return found
+
     def read(
         self, folder: Path, unstable: Patterns, *, ordered: bool, copied: Callable[[Path], str | None]
     ) -> tuple[list[Output], list[str], list[str]]:
@@ -115,11 +144,13 @@ class Produced:
         own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
         files = [(name, path) for name, path in own if path not in events]
         files += self._declared()
+        removed = [Output("removed", name, ({"removed": True},)) for name in self._removed()]
         streams = {name: folder / f"{name}.txt" for name in STREAMS}
         masks = self._masks(unstable)
-        return read_outputs(
+        found, masked, ids = read_outputs(
             streams, files, links, masks, ignored=self._ignored, ordered=ordered, copied=copied
         )
+        return found + removed, masked, ids
 
     def _masks(self, unstable: Patterns) -> Masks:
         places = {str(self._outputs): "{out}", str(self._root): "{root}"}
