@@ -19,10 +19,11 @@ from golden.compare.outcome import Comparison, Different, Identical
 from golden.trace.ids import leave_out_ids
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace, Unstable, write_about
-from golden.trace.unstable import field_pattern, pattern_of, rename, shape
+from golden.trace.unstable import UUID_HEX, field_pattern, pattern_of, rename, shape
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
+_WHOLE_ID = re.compile(rf"'?{UUID_HEX}'?")
 _DIGEST = re.compile(r"(?<![.\w])(?=\d*[a-f])[0-9a-f]{16}(?:[0-9a-f]{16})?(?![.\w])")
 
 
@@ -174,7 +175,9 @@ def _may_be_learnt(x: Any, y: Any) -> bool:
         return False
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         return True
-    if not (isinstance(x, str) and isinstance(y, str)) or _DIGEST.search(x):
+    if not (isinstance(x, str) and isinstance(y, str)):
+        return False
+    if _DIGEST.search(x) and not (_WHOLE_ID.fullmatch(x) and _WHOLE_ID.fullmatch(y)):
         # Tensors and bytes are told by digests.
         return False
     return _pattern(x, y) is not None

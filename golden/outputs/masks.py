@@ -69,7 +69,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 _DATE = re.compile(
     r"(?<!\d)(20\d\d)([-_.]?)(\d\d)\2(\d\d)"
-    r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:Z|[+-]\d\d:?\d\d)?"
+    r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:(?:Z|[+-]\d\d:?\d\d)(?!\w))?"
 )
 # How far a number that is left out was set apart is told by how many digits it has.
 _PADDED = re.compile(

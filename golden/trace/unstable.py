@@ -15,9 +15,12 @@ from golden.trace.trace import DIFFERS, Place, Trace, Unstable
 
 NUMBER = "<number>"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Told from other digests by its version: of other digits, one in 64 reads so.
+UUID_HEX = r"(?<![A-Za-z0-9])[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}(?![A-Za-z0-9])"
 _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
-_SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_TOKEN = re.compile(rf"({TEMPORARY}|{_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
+# Behind a mark, `-` sets an id apart.
+_SIGNED = r"(?<![A-Za-z0-9_.>])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_TOKEN = re.compile(rf"({TEMPORARY}|{_UUID}|{UUID_HEX}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
 _MARK = re.compile(rf"({NUMBER}|{DIFFERS})")
 _SPACES = re.compile(r"[ \t]+")
 

@@ -77,6 +77,20 @@ def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
     assert "rounds" not in line
 
 
+def test_ids_in_names_of_folders_and_of_32_digits_are_learnt(project: Project) -> None:
+    code = (
+        "import uuid; mark = Path('mark.txt'); short = '9e4a1b' if mark.exists() else '123456'; mark.touch();"
+        " model.tag = uuid.uuid4().hex; print('run', model.tag);"
+        " made = Path(sys.argv[1], time.strftime('%Y%m%d-%H%M%S-') + short); made.mkdir();"
+        " (made / 'x.json').write_text(json.dumps({'id': model.tag}))"
+    )
+    result = prepared(project, code=code).golden("doctor", "train")
+    assert result.code == 0, result
+    ids = ("attribute tag of Meter", "file name <time>-<differs>", "field id of <time>-<differs>/x.json")
+    for place in (*ids, "line run <differs> of stdout"):
+        assert place in result.out, (place, result)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("marker", "code", "said"),
