@@ -67,9 +67,13 @@ def _check_script(run: Run, argv: list[str], root: Path) -> None:
     script = next((part for part in argv[1:] if part in ("-m", "-c") or not part.startswith("-")), None)
     place = root / run.folder
     if not place.is_dir():
-        raise UnusableInput(f"run {run.name}: no folder {run.folder} in {root}")
+        raise UnusableInput(f"run {run.name}: no folder {run.folder} in the repository")
     if script is not None and script.endswith(".py") and not (place / script).is_file():
-        raise UnusableInput(f"run {run.name}: no script {script} in {place}")
+        # The tree may be a copy, whose path says nothing.
+        where = "the repository" if run.folder == "." else f"{run.folder} of the repository"
+        raise UnusableInput(
+            f"run {run.name}: no script {script} in {where}; check its name, and that git doesn't ignore it"
+        )
 
 
 def _option(key: str, value: Any) -> list[str]:
@@ -183,7 +187,9 @@ def execute(
                 start_new_session=True,
             )
         except OSError as error:
-            raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
+            raise UnusableInput(
+                f"run {run.name}: can't start {argv[0]}: {error.strerror}; check its name, and PATH"
+            ) from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
                 status = process.wait(timeout=run.timeout)
