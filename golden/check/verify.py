@@ -29,10 +29,9 @@ from golden.compare.compare import judge
 from golden.record import Run
 from golden.trace.errors import ExitCode, GoldenError, NothingComparable, UnusableInput
 from golden.trace.golden import digested, everywhere, records_of
-from golden.trace.ids import leave_out_ids
 from golden.trace.kinds import KINDS
 from golden.trace.trace import Trace, gap, titles
-from golden.trace.unstable import leave_out
+from golden.trace.unstable import leave_out, leave_out_ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,8 @@ from golden.compare.reads import compare_reads, compare_values
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps
 from golden.compare.tolerance import Account, agreed, forgive
-from golden.trace.ids import leave_out_ids
-from golden.trace.trace import Process, Trace, gap, titles
-from golden.trace.unstable import leave_out
+from golden.trace.trace import IDS, Process, Trace, gap, titles
+from golden.trace.unstable import leave_out, leave_out_ids
 
 _SHOWN = 2
 Kind = Callable[[Sides], Found]
@@ -62,9 +61,10 @@ def judge(
     if (otherwise := made_otherwise(left, right)) is not None:
         return otherwise
     masked = [*left.about.masked, *right.about.masked]
-    ids = [*left.about.ids, *right.about.ids]
-    if ids and not (left.about.same_ids or right.about.same_ids):
-        left, right, masked = leave_out_ids(left), leave_out_ids(right), masked + ids
+    if left.about.same_ids or right.about.same_ids:
+        masked = [each for each in masked if not each.startswith(IDS)]
+    else:
+        left, right = leave_out_ids(left), leave_out_ids(right)
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
     left, right = leave_out(left, unstable), leave_out(right, unstable)
     account = Account()

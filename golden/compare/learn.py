@@ -16,10 +16,9 @@ from typing import Any
 
 from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
-from golden.trace.ids import leave_out_ids
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace, Unstable, write_about
-from golden.trace.unstable import UUID_HEX, field_pattern, pattern_of, rename, shape
+from golden.trace.unstable import UUID_HEX, field_pattern, leave_out_ids, pattern_of, rename, shape
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
@@ -33,27 +32,19 @@ def repeats(left: Trace, again: Trace, *, ids: bool = True) -> tuple[Trace, Comp
     It is kept with the trace on disk, so that every later comparison leaves it out. With ``ids``, those that
     are the same in both are compared from now on.
     """
-    if ids and (left.about.ids or again.about.ids):
+    if ids and left.about.ids and not left.about.same_ids:
         about = left.about.model_copy(update={"same_ids": True})
-        taught, found = _taught(replace(left, about=about), again)
+        taught, found = repeats(replace(left, about=about), again)
         if isinstance(found, Identical):
-            write_about(taught.folder, taught.about)
             return taught, found
-    taught, found = _taught(left, again)
-    if taught is not left:
-        write_about(taught.folder, taught.about)
-    return taught, found
-
-
-def _taught(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
     found = compare(left, again)
-    masked = not left.about.same_ids
-    learnt = learn(*(map(leave_out_ids, (left, again)) if masked else (left, again)))
+    learnt = learn(left, again)
     taught = with_unstable(left, learnt)
     without = compare(taught, again)
     # Where no step was compared, nothing says that only times and names differ.
-    if not learnt or not isinstance(without, Identical) or not without.compared.steps:
+    if not isinstance(without, Identical) or (learnt and not without.compared.steps):
         return left, without if isinstance(without, Different) else found
+    write_about(taught.folder, taught.about)
     return taught, without
 
 
@@ -65,6 +56,8 @@ def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
 
 def learn(left: Trace, again: Trace) -> list[Unstable]:
     """Return the places in which two runs of one tree differ and that may be learnt, each once."""
+    if not left.about.same_ids:
+        left, again = leave_out_ids(left), leave_out_ids(again)
     found = [*_of_events(left, again), *_of_modules(left, again), *_of_outputs(left, again)]
     return list(dict.fromkeys(found))
 

@@ -1,7 +1,4 @@
-"""Masks for text that can't repeat: times, rates, addresses, folders, progress bars, line numbers.
-
-Ids and temporary paths are counted only: a comparison may mask them.
-"""
+"""Masks for text that can't repeat: times, rates, addresses, folders, progress bars, line numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from esper_harness.report.plain import listed, many
-from golden.trace.ids import without_ids
 from golden.trace.paths import Patterns
+from golden.trace.trace import IDS
+from golden.trace.unstable import without_ids
 
 # A field whose name has one of these words is a time or a rate.
 _WORDS = {
@@ -98,10 +96,7 @@ _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
 @dataclass
 class LeftOut:
-    """The masked parts of one output: names of fields, and the number of lines with a time or a rate.
-
-    ``ids`` are those of fields and lines that have an id or a temporary path, which may be compared.
-    """
+    """The masked parts of one output: fields and lines with a time or a rate, and with ids or paths."""
 
     fields: set[str] = field(default_factory=set)
     lines: int = 0
@@ -109,18 +104,14 @@ class LeftOut:
     id_lines: int = 0
 
     def in_words(self, output: str) -> Iterator[str]:
-        """Yield a phrase for the fields and one for the lines."""
+        """Yield a phrase for the fields, one for the lines, and one for ids and temporary paths."""
         if self.fields:
             names = listed(sorted(self.fields), _SHOWN)
             yield f"field{'s' if len(self.fields) > 1 else ''} {names} of {output}"
         if self.lines:
             yield f"numbers in {many(self.lines, 'line')} of {output}"
-
-    def ids_in_words(self, output: str) -> Iterator[str]:
-        """Yield a phrase for ids and temporary paths."""
-        found = sorted(self.ids) + ([many(self.id_lines, "line")] if self.id_lines else [])
-        if found:
-            yield f"paths and ids in {listed(found, _SHOWN)} of {output}"
+        if ids := sorted(self.ids) + [many(self.id_lines, "line")] * (self.id_lines > 0):
+            yield f"{IDS}{listed(ids, _SHOWN)} of {output}"
 
 
 @dataclass(frozen=True)
@@ -226,8 +217,7 @@ class Masks:
         text = self.text(value)
         if text != value and _MEASURED.search(text):
             self.left_out.fields.add(path)
-        if without_ids(text) != text:
-            self.left_out.ids.add(path)
+        self.left_out.ids.update([path] if without_ids(text) != text else ())
         return text
 
     def path(self, path: str) -> str:

@@ -40,16 +40,14 @@ def read_outputs(
     ignored: Callable[[str], bool],
     ordered: bool,
     copied: Callable[[Path], str | None],
-) -> tuple[list[Output], list[str], list[str]]:
+) -> tuple[list[Output], list[str]]:
     """Read streams and files by value; those whose content can't be read are named with the reason.
 
-    Also return phrases for what was ``ignored``, by name, or masked, and for ids and temporary paths.
-    ``links`` are not followed: what they lead to is their value. ``ordered`` is false where several processes
-    share the streams: then their lines count, not their order. A file that is ``copied`` from one of the
-    program's is compared by which that is.
+    Also return phrases for what was ``ignored``, by name, or masked. ``links`` are not followed: what they
+    lead to is their value. ``ordered`` is false where several processes share the streams: then their lines
+    count, not their order. A file that is ``copied`` from one of the program's is compared by which that is.
     """
     found = []
-    ids: list[str] = []
     phrases = [f"{name} ([outputs] ignore)" for name in streams if ignored(name)]
     without = [name for name, path in files if ignored(name) and not is_passing(path)]
     phrases += [f"file {name} ([outputs] ignore)" for name in without[:_IGNORED_SHOWN]]
@@ -62,7 +60,6 @@ def read_outputs(
         own = replace(masks, left_out=LeftOut())
         rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
         phrases += own.left_out.in_words(name)
-        ids += own.left_out.ids_in_words(name)
         if not ordered:
             # Which of them stay on the screen depends on which process is faster.
             kept = tuple(row for row in rows if not is_bar(str(row["line"])))
@@ -88,11 +85,10 @@ def read_outputs(
         own = replace(masks, left_out=LeftOut())
         found.append(_read(name, path, own))
         phrases += own.left_out.in_words(name)
-        ids += own.left_out.ids_in_words(name)
     for given, link in sorted((name, path) for name, path in links if not ignored(name)):
         target = os.path.normpath(link.parent / link.readlink())
         found.append(Output("link", masks.path(given), ({"to": masks.path(target)},)))
-    return found, phrases, ids
+    return found, phrases
 
 
 def is_passing(path: Path) -> bool:

@@ -69,11 +69,8 @@ def _check_script(run: Run, argv: list[str], root: Path) -> None:
     if not place.is_dir():
         raise UnusableInput(f"run {run.name}: no folder {run.folder} in the repository")
     if script is not None and script.endswith(".py") and not (place / script).is_file():
-        # The tree may be a copy, whose path says nothing.
-        where = "the repository" if run.folder == "." else f"{run.folder} of the repository"
-        raise UnusableInput(
-            f"run {run.name}: no script {script} in {where}; check its name, and that git doesn't ignore it"
-        )
+        where = "in the repository; check its name, and that git doesn't ignore it"
+        raise UnusableInput(f"run {run.name}: no script {Path(run.folder, script)} {where}")
 
 
 def _option(key: str, value: Any) -> list[str]:
@@ -187,9 +184,8 @@ def execute(
                 start_new_session=True,
             )
         except OSError as error:
-            raise UnusableInput(
-                f"run {run.name}: can't start {argv[0]}: {error.strerror}; check its name, and PATH"
-            ) from None
+            reason = f"{error.strerror}; check its name, and PATH"
+            raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {reason}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
                 status = process.wait(timeout=run.timeout)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 FOLDER = "writes"
 _WRITING = frozenset("wax+")
@@ -60,18 +60,6 @@ def note(path: Any, mark: str = _ANEW) -> None:
         _noted.add(path, mark)
 
 
-def _on_rename(source: Any, target: Any, *folders: Any) -> None:
-    if folders in ((), (-1, -1)):
-        note(source, _MOVED)
-    note(target)
-
-
-def _on_remove(path: Any, folder: Any = -1) -> None:
-    # Within an open folder its name alone is known.
-    if folder == -1:
-        note(path, _REMOVED)
-
-
 def _on_open(path: Any, mode: Any, flags: Any) -> None:
     if mode:
         if _WRITING.isdisjoint(mode):
@@ -84,10 +72,11 @@ def _on_open(path: Any, mode: Any, flags: Any) -> None:
             listener(path)
 
 
-_ON_EVENT: dict[str, Callable[..., None]] = {
+_ON_EVENT: dict[str, Callable[..., object]] = {
     "open": _on_open,
-    "os.rename": _on_rename,
-    "os.remove": _on_remove,
+    "os.rename": lambda *given: list(map(note, given[:2], (_MOVED, _ANEW))),
+    # Within an open folder its name alone is known.
+    "os.remove": lambda path, folder=-1: note(path, _REMOVED) if folder == -1 else None,
     "os.utime": lambda path, *_: note(path, ""),
 }
 
@@ -98,24 +87,14 @@ def _on_audit(event: str, arguments: Any) -> None:
         on_event(*arguments)
 
 
-class Written(NamedTuple):
-    """The files that a run wrote and that are there, those of them written anew, and those it removed."""
-
-    files: Set[Path] = frozenset()
-    anew: Set[Path] = frozenset()
-    removed: Set[Path] = frozenset()
-
-
-def written(folder: Path) -> Written:
-    """Return what the processes of a run wrote, outside of ``folder``."""
+def written(folder: Path) -> tuple[set[Path], set[Path], set[Path]]:
+    """Return the files that a run wrote and that are there, those of them written anew, and those removed."""
     found: dict[str, set[Path]] = {mark: set() for mark in ("", _ANEW, _MOVED, _REMOVED)}
     for listed in (folder / FOLDER).glob("*.txt"):
         for line in map(os.fsdecode, listed.read_bytes().splitlines()):
             mark = line[0].strip(os.sep)
-            path = Path(line.removeprefix(mark))
-            if not path.is_relative_to(folder):
-                found[mark].add(path)
-    files = {path for path in found[""] if path.is_file()}
-    gone = {path for path in found[""] | found[_REMOVED] if not path.exists()}
-    removed = {path for path in gone if found[_MOVED].isdisjoint((path, *path.parents))}
-    return Written(files, found[_ANEW] & files, removed)
+            found[mark].add(Path(line.removeprefix(mark)))
+    noted = {path for path in found[""] | found[_REMOVED] if not path.is_relative_to(folder)}
+    files = {path for path in noted & found[""] if path.is_file()}
+    removed = {p for p in noted if not p.exists() and found[_MOVED].isdisjoint((p, *p.parents))}
+    return files, found[_ANEW] & files, removed

@@ -10,8 +10,8 @@ import pytest
 from golden.compare import Different, compare
 from golden.outputs import Masks
 from golden.report.text import describe
-from golden.trace.ids import without_ids
 from golden.trace.trace import load_trace
+from golden.trace.unstable import without_ids
 from tests.golden.project import Project
 
 RUN = 'command = ["python", "train.py", "{out}"]\nbudget = 3\n[observe]\nsteps = false\n'
