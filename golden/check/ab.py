@@ -49,14 +49,14 @@ class Side:
         return record_run(self.run, root=self.root, beside=self.beside, out=out, data=data, **given)
 
 
-def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None) -> AbResult:
-    """Run it twice in separate processes (A/A): is it deterministic at all?"""
+def doctor(run: Run, *, root: Path, out: Path, data: Path | None = None, ids: bool = True) -> AbResult:
+    """Run it twice in separate processes (A/A): is it deterministic at all, with ``ids`` also those?"""
     sides = [Side(f"{run.name} run {index}", run, root) for index in (1, 2)]
     first, again = (side.record(out / f"run-{index}", data) for index, side in enumerate(sides, 1))
     check_same_tree(run.name, (first, again))
     check_declared(run, first)
     check_matched(first)
-    left, found = repeats(first, again)
+    left, found = repeats(first, again, ids=ids)
     return AbResult(left, again, found)
 
 

@@ -31,7 +31,7 @@ from golden.trace.errors import ExitCode, GoldenError, NothingComparable, Unusab
 from golden.trace.golden import digested, everywhere, records_of
 from golden.trace.kinds import KINDS
 from golden.trace.trace import Trace, gap, titles
-from golden.trace.unstable import leave_out
+from golden.trace.unstable import leave_out, leave_out_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _by_golden(run: Run, trace: Trace, found: Mapping[Path, Golden], shared: Pat
 
 def compare_with(golden: Golden, trace: Trace) -> Comparison:
     """Compare a trace with a golden; what is compared is told as the trace has it."""
-    now = leave_out(trace, golden.unstable)
+    now = leave_out(leave_out_ids(trace), golden.unstable)
     found = compare(golden.trace(now), digested(now))
     if isinstance(found, NotComparable):
         return found
@@ -200,7 +200,7 @@ def update(run: Run, *, root: Path, out: Path) -> list[tuple[Path, Change]] | Fa
     """Renew the goldens of a run for this machine, and say how. A run that differs from itself gets none."""
     try:
         check_keepable(run)
-        result = doctor(run, root=root, out=out)
+        result = doctor(run, root=root, out=out, ids=False)
     except GoldenError as error:
         return Failed(run.name, str(error), error.code)
     found = result.comparison
@@ -226,7 +226,7 @@ def refuse_under_ci() -> None:
 def golden_of(run: Run, trace: Trace) -> Golden:
     """Return the golden that a trace would be."""
     unstable = trace.about.unstable
-    now = leave_out(trace, unstable)
+    now = leave_out(leave_out_ids(trace), unstable)
     return Golden(
         run=run.name,
         definition=run.definition(),

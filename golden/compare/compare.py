@@ -25,8 +25,8 @@ from golden.compare.reads import compare_reads, compare_values
 from golden.compare.sides import Found, Sides, sides
 from golden.compare.steps import compare_steps
 from golden.compare.tolerance import Account, agreed, forgive
-from golden.trace.trace import Process, Trace, gap, titles
-from golden.trace.unstable import leave_out
+from golden.trace.trace import IDS, Process, Trace, gap, titles
+from golden.trace.unstable import leave_out, leave_out_ids
 
 _SHOWN = 2
 Kind = Callable[[Sides], Found]
@@ -60,6 +60,11 @@ def judge(
     """As `compare`, for a caller that knows what there is to compare; ``counts`` differ already."""
     if (otherwise := made_otherwise(left, right)) is not None:
         return otherwise
+    masked = [*left.about.masked, *right.about.masked]
+    if left.about.same_ids or right.about.same_ids:
+        masked = [each for each in masked if not each.startswith(IDS)]
+    else:
+        left, right = leave_out_ids(left), leave_out_ids(right)
     unstable = list(dict.fromkeys([*left.about.unstable, *right.about.unstable]))
     left, right = leave_out(left, unstable), leave_out(right, unstable)
     account = Account()
@@ -68,7 +73,7 @@ def judge(
         events=min(len(left.events), len(right.events)),
         unstable=titles(unstable),
         unwatched=tuple(dict.fromkeys([*left.about.unwatched, *right.about.unwatched])),
-        masked=tuple(dict.fromkeys([*left.about.masked, *right.about.masked])),
+        masked=tuple(dict.fromkeys(masked)),
     )
     divergences: list[Divergence] = [*counts]
     if len(left.processes) != len(right.processes):

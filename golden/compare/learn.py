@@ -18,24 +18,31 @@ from golden.compare.compare import compare
 from golden.compare.outcome import Comparison, Different, Identical
 from golden.trace.outputs import STREAMS, Output, leaves
 from golden.trace.trace import Trace, Unstable, write_about
-from golden.trace.unstable import field_pattern, pattern_of, rename, shape
+from golden.trace.unstable import UUID_HEX, field_pattern, leave_out_ids, pattern_of, rename, shape
 
 # What joins the numbers of a date or time.
 _JOINTS = frozenset("-_:.T")
+_WHOLE_ID = re.compile(rf"'?{UUID_HEX}'?")
 _DIGEST = re.compile(r"(?<![.\w])(?=\d*[a-f])[0-9a-f]{16}(?:[0-9a-f]{16})?(?![.\w])")
 
 
-def repeats(left: Trace, again: Trace) -> tuple[Trace, Comparison]:
+def repeats(left: Trace, again: Trace, *, ids: bool = True) -> tuple[Trace, Comparison]:
     """Return the trace with what two runs of one tree disagree about, and how they compare without it.
 
-    It is kept with the trace on disk, so that every later comparison leaves it out.
+    It is kept with the trace on disk, so that every later comparison leaves it out. With ``ids``, those that
+    are the same in both are compared from now on.
     """
+    if ids and left.about.ids and not left.about.same_ids:
+        about = left.about.model_copy(update={"same_ids": True})
+        taught, found = repeats(replace(left, about=about), again)
+        if isinstance(found, Identical):
+            return taught, found
     found = compare(left, again)
     learnt = learn(left, again)
     taught = with_unstable(left, learnt)
     without = compare(taught, again)
     # Where no step was compared, nothing says that only times and names differ.
-    if not learnt or not isinstance(without, Identical) or not without.compared.steps:
+    if not isinstance(without, Identical) or (learnt and not without.compared.steps):
         return left, without if isinstance(without, Different) else found
     write_about(taught.folder, taught.about)
     return taught, without
@@ -49,6 +56,8 @@ def with_unstable(trace: Trace, found: Sequence[Unstable]) -> Trace:
 
 def learn(left: Trace, again: Trace) -> list[Unstable]:
     """Return the places in which two runs of one tree differ and that may be learnt, each once."""
+    if not left.about.same_ids:
+        left, again = leave_out_ids(left), leave_out_ids(again)
     found = [*_of_events(left, again), *_of_modules(left, again), *_of_outputs(left, again)]
     return list(dict.fromkeys(found))
 
@@ -159,7 +168,9 @@ def _may_be_learnt(x: Any, y: Any) -> bool:
         return False
     if isinstance(x, (int, float)) and isinstance(y, (int, float)):
         return True
-    if not (isinstance(x, str) and isinstance(y, str)) or _DIGEST.search(x):
+    if not (isinstance(x, str) and isinstance(y, str)):
+        return False
+    if _DIGEST.search(x) and not (_WHOLE_ID.fullmatch(x) and _WHOLE_ID.fullmatch(y)):
         # Tensors and bytes are told by digests.
         return False
     return _pattern(x, y) is not None

@@ -17,7 +17,7 @@ class Compared:
     ``outputs`` counts lines and fields of what was printed and written, ``living`` states of modules and of
     the program's own generators; ``uncompared`` names what was not.
     ``unstable`` are places that differ between two runs of the base, ``unwatched`` files that the program
-    wrote where nothing looks, with what to do about it, ``masked`` what reads like a time or a rate.
+    wrote where nothing looks, with what to do about it, ``masked`` what reads like a time, a rate or an id.
     """
 
     events: int = 0

@@ -54,7 +54,8 @@ def compare_outputs(left: Trace, right: Trace) -> tuple[list[Divergence], Compar
         if x is None or y is None:
             one = x or y
             assert one is not None
-            changes.append(_told(one.title, "", f" is {'extra' if x is None else 'missing'} in head"))
+            extra = (x is None) != (one.kind == "removed")
+            changes.append(_told(one.title, "", f" is {'extra' if extra else 'missing'} in head"))
             continue
         if x.unread or y.unread:
             compared += Compared(uncompared=(f"{x.title} ({x.unread or y.unread})",))

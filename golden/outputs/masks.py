@@ -11,6 +11,8 @@ from typing import Any
 
 from esper_harness.report.plain import listed, many
 from golden.trace.paths import Patterns
+from golden.trace.trace import IDS
+from golden.trace.unstable import without_ids
 
 # A field whose name has one of these words is a time or a rate.
 _WORDS = {
@@ -53,7 +55,6 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"(?<![\w.])(?:\d+ ?h ?)?(?:\d+ ?m ?)?{_NUMBER} ?{_UNIT}(?:{_NUMBER} ?ms)?(?![\w/])", "<duration>"),
         # Shorter ones are as likely a mask of bits or a hash.
         (r"(?<=\bat )0x[0-9a-fA-F]{6,}\b|\b0x[0-9a-fA-F]{9,}\b", "<address>"),
-        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<id>"),
         (rf"{_FOLDERS}/(?:site|dist)-packages/", "{packages}/"),
         (rf"{_FOLDERS}/lib/python3\.\d+/", "{python}/"),
         (r"(?:localhost|127\.0\.0\.1|\[::1\]):\d+", "localhost:<port>"),
@@ -64,10 +65,9 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b((?:offline-)?run-<time>)-[0-9a-z]{8}(?![\w-])", r"\1-<id>"),
     )
 )
-_TEMPORARY = re.compile(r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+")
 _DATE = re.compile(
     r"(?<!\d)(20\d\d)([-_.]?)(\d\d)\2(\d\d)"
-    r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:Z|[+-]\d\d:?\d\d)?"
+    r"(?:[T _-]{0,2}\d\d([:_.-]?)\d\d(?:\5\d\d(?:[.,]\d+)?)?(?!\d))?(?!\d)(?:(?:Z|[+-]\d\d:?\d\d)(?!\w))?"
 )
 # How far a number that is left out was set apart is told by how many digits it has.
 _PADDED = re.compile(
@@ -83,29 +83,35 @@ _BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 # Ends a line, begins it again, or goes up by some.
-_DRAWN = re.compile(r"\r?\n|\r|\x1b\[\d*A")
+_DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
+_PICTURE = re.compile(r"(?<=%)\|[^|]*\|")
+_FULL = "100%|"
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
-_MEASURED = re.compile(r"<(?:unstable|duration|rate|time)>")
+_MEASURED = re.compile(r"<(?:unstable|duration|rate|time|address)>")
 _SHOWN = 5
 _EVENT_FILE = re.compile(r"(events\.out\.tfevents)\.[^/]*")
 
 
 @dataclass
 class LeftOut:
-    """The masked parts of one output: names of fields, and the number of lines with a time or a rate."""
+    """The masked parts of one output: fields and lines with a time or a rate, and with ids or paths."""
 
     fields: set[str] = field(default_factory=set)
     lines: int = 0
+    ids: set[str] = field(default_factory=set)
+    id_lines: int = 0
 
     def in_words(self, output: str) -> Iterator[str]:
-        """Yield a phrase for the fields and one for the lines."""
+        """Yield a phrase for the fields, one for the lines, and one for ids and temporary paths."""
         if self.fields:
             names = listed(sorted(self.fields), _SHOWN)
             yield f"field{'s' if len(self.fields) > 1 else ''} {names} of {output}"
         if self.lines:
             yield f"numbers in {many(self.lines, 'line')} of {output}"
+        if ids := sorted(self.ids) + [many(self.id_lines, "line")] * (self.id_lines > 0):
+            yield f"{IDS}{listed(ids, _SHOWN)} of {output}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,6 @@ class Masks:
         text = _DATE.sub(_unless_other_day, text)
         for pattern, put in _RULES:
             text = pattern.sub(put, text)
-        text = _TEMPORARY.sub("<temporary>", text)
         return _PADDED.sub(_one_space, _SECONDS.sub(_unless_now, text))
 
     def is_unstable(self, path: str, value: Any = None) -> bool:
@@ -149,29 +154,46 @@ class Masks:
     def lines(self, text: str) -> Iterator[str]:
         """Yield the lines of a text that can repeat, and each state of one that is drawn over.
 
-        Of bars that follow each other the last one that is full: the others depend on time.
+        Of bars what stays on the screen: how often they are drawn depends on time.
         """
-        bar, warned = "", False
-        for line in _DRAWN.split(text):
-            # Most states of a bar: to mask what is not kept would take the longest.
-            if not self.expressions and _is_unfinished(line):
-                warned = False
-                continue
-            shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
-            if drawn := _BAR.match(shown):
-                bar = drawn[0].rstrip() if "100%|" in drawn[0] else bar
-                shown = shown[drawn.end() :].rstrip()
-            echoed, warned = warned and shown.startswith("  "), bool(_WARNING.search(shown))
+        bars: dict[int, str] = {}
+        row, last, warned = 0, 0, False
+        parts = _DRAWN.split(text)
+        for line, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
+            drawn, shown = _BAR.match(line), line
+            # Most states of a bar are drawn over: to mask each would take the longest.
+            if drawn is None or line[drawn.end() :].strip():
+                shown = self._shown(line)
+                drawn = _BAR.match(shown)
+            behind = shown[drawn.end() :].rstrip() if drawn else shown
+            echoed, warned = warned and behind.startswith("  "), bool(_WARNING.search(behind))
+            if drawn and (_FULL in drawn[0] or not behind):
+                bars[row], last = drawn[0], row
+            elif drawn or (line and not behind):
+                # It is written over, or wiped.
+                bars.pop(row, None)
             # What the run file masks as a whole may be there or not.
-            if shown in ("", "<unstable>") or echoed:
-                continue
-            yield from filter(None, (self._noted(bar), self._noted(shown)))
-            bar = ""
-        if bar:
-            yield self._noted(bar)
+            if behind not in ("", "<unstable>") and not echoed:
+                yield from self._standing(bars, row, last)
+                yield self._noted(behind)
+            row += -int(end[2:-1] or 1) if end.endswith("A") else "\n" in end
+        yield from self._standing(bars, row, last)
+
+    def _standing(self, bars: dict[int, str], row: int, last: int) -> Iterator[str]:
+        """Yield bars, by their rows, whose line is ended, and the ``last`` one if it is full; forget all."""
+        for at, bar in sorted(bars.items()):
+            if at < row or (at == last and _FULL in bar):
+                # How wide it is drawn depends on how long the times in it are.
+                yield from filter(None, [self._noted(_PICTURE.sub("||", self._shown(bar), count=1))])
+        bars.clear()
+
+    def _shown(self, line: str) -> str:
+        shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
+        return "" if shown == "<unstable>" else shown
 
     def _noted(self, line: str) -> str:
         self.left_out.lines += _MEASURED.search(line) is not None
+        self.left_out.id_lines += without_ids(line) != line
         return line
 
     def tree(self, value: Any, path: str = "") -> Any:
@@ -180,7 +202,7 @@ class Masks:
             found = {}
             for key, item in value.items():
                 # A table by path, such as Lightning's of the best checkpoints.
-                masked = self.text(key) if key.startswith("/") else key
+                masked = without_ids(self.text(key)) if key.startswith("/") else key
                 name = key if masked in found else masked
                 below = f"{path}.{name}" if path else name
                 if self.is_unstable(below, item):
@@ -195,19 +217,19 @@ class Masks:
         text = self.text(value)
         if text != value and _MEASURED.search(text):
             self.left_out.fields.add(path)
+        self.left_out.ids.update([path] if without_ids(text) != text else ())
         return text
 
     def path(self, path: str) -> str:
         """Return the name of a file without the time, the host and the ids in it."""
         if path.startswith("wandb/") or "/wandb/" in path:
             path = _WANDB_RUN.sub(r"\1-<id>", path)
-        return _HELD_BY_NAME.sub("<id>", self.text(_EVENT_FILE.sub(r"\1", path)))
+        return _HELD_BY_NAME.sub("<id>", without_ids(self.text(_EVENT_FILE.sub(r"\1", path))))
 
 
-def _is_unfinished(line: str) -> bool:
-    """Tell whether a line is a bar that is not full, with nothing behind it."""
-    drawn = _BAR.match(line)
-    return drawn is not None and "100%|" not in drawn[0] and not line[drawn.end() :].strip()
+def is_bar(line: str) -> bool:
+    """Tell whether a line that was read is a progress bar."""
+    return _BAR.match(line) is not None
 
 
 def _unless_other_day(match: re.Match[str]) -> str:

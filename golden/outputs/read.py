@@ -14,7 +14,7 @@ from typing import Any
 import xxhash
 
 from golden.outputs.arrays import read_numpy, read_safetensors
-from golden.outputs.masks import LeftOut, Masks
+from golden.outputs.masks import LeftOut, Masks, is_bar
 from golden.outputs.pickles import Unreadable, is_checkpoint, is_pickle, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
@@ -61,7 +61,10 @@ def read_outputs(
         rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
         phrases += own.left_out.in_words(name)
         if not ordered:
-            rows = tuple(sorted(rows, key=lambda row: str(row["line"])))
+            # Which of them stay on the screen depends on which process is faster.
+            kept = tuple(row for row in rows if not is_bar(str(row["line"])))
+            phrases += [f"progress bars of {name}, which several processes draw"] if kept != rows else []
+            rows = tuple(sorted(kept, key=lambda row: str(row["line"])))
         found.append(Output("text", name, rows))
     seen: Counter[str] = Counter()
     for given, path in sorted(files):

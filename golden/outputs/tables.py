@@ -34,13 +34,13 @@ def read_json(text: str, masks: Masks) -> Rows:
 
 def read_json_lines(text: str, masks: Masks) -> Rows:
     """Return one tree per line; a line that is no JSON is text."""
-    rows = []
+    rows: list[Mapping[str, Any]] = []
     for line in text.splitlines():
         if line.strip():
             try:
                 value = json.loads(line, object_pairs_hook=_every_key)
             except ValueError:
-                rows.append({"line": masks.text(line)})
+                rows += read_text(line, masks)
                 continue
             rows.append(masks.tree(value if isinstance(value, dict) else {"value": value}))
     return tuple(rows)

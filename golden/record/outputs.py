@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import chain, groupby
 from pathlib import Path
@@ -27,7 +27,8 @@ _NO_STAMP = (0, 0)
 class Produced:
     """The printed lines and written files of a run: made before it begins, asked when it has ended.
 
-    ``outputs`` is its {out} folder. ``wrote`` are the files that it opened for writing, changed or not.
+    ``outputs`` is its {out} folder. ``wrote`` are the files that it opened for writing, changed or not,
+    ``anew`` those that lost what it wrote before, ``removed`` those that are gone.
     """
 
     def __init__(self, run: Run, root: Path, outputs: Path) -> None:
@@ -40,7 +41,7 @@ class Produced:
                     "[events] files to {out}"
                 )
         self._before = self._stamps()
-        self.wrote: Set[Path] = frozenset()
+        self.wrote = self.anew = self.removed = set[Path]()
 
     def _declared(self) -> Iterator[tuple[str, Path]]:
         """Yield the files in the tree that its run file declares and that it wrote, under their names."""
@@ -105,6 +106,21 @@ class Produced:
             found.append(f"{listed(outside, 3)}; to compare, let the program write to {{out}}")
         return found
 
+    def _names(self, paths: Iterable[Path]) -> list[str]:
+        """Return the names of files in the tree and in {out} that are results and not ignored."""
+        masks, folders = self._masks(Patterns()), (self._root, self._outputs)
+        given = (path for path in paths if not is_passing(path) and _CACHES.isdisjoint(path.parts))
+        inside = ((path, folder) for path in given for folder in folders if path.is_relative_to(folder))
+        names = {masks.path(path.relative_to(folder).as_posix()) for path, folder in inside}
+        return sorted(name for name in names if not self._ignored(name))
+
+    def lost(self) -> list[str]:
+        """Name contents of files that were there for a while only: written anew, or removed again."""
+        compared = {*(path for _, path in self._declared()), *self._outputs.rglob("*")}
+        anew, gone = self._names(self.anew & compared), self._names(self.removed - self._before.keys())
+        found = {"earlier contents of": anew, "removed files:": gone}
+        return [f"{what} {listed(names, 3)}" for what, names in found.items() if names]
+
     def read(
         self, folder: Path, unstable: Patterns, *, ordered: bool, copied: Callable[[Path], str | None]
     ) -> tuple[list[Output], list[str]]:
@@ -117,9 +133,12 @@ class Produced:
         files += self._declared()
         streams = {name: folder / f"{name}.txt" for name in STREAMS}
         masks = self._masks(unstable)
-        return read_outputs(
+        found, masked = read_outputs(
             streams, files, links, masks, ignored=self._ignored, ordered=ordered, copied=copied
         )
+        # What was there before it and is declared.
+        gone = self._names(path for path in self._before if not path.exists())
+        return [*found, *(Output("removed", name, ({"removed": True},)) for name in gone)], masked
 
     def _masks(self, unstable: Patterns) -> Masks:
         places = {str(self._outputs): "{out}", str(self._root): "{root}"}

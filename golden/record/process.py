@@ -67,9 +67,10 @@ def _check_script(run: Run, argv: list[str], root: Path) -> None:
     script = next((part for part in argv[1:] if part in ("-m", "-c") or not part.startswith("-")), None)
     place = root / run.folder
     if not place.is_dir():
-        raise UnusableInput(f"run {run.name}: no folder {run.folder} in {root}")
+        raise UnusableInput(f"run {run.name}: no folder {run.folder} in the repository")
     if script is not None and script.endswith(".py") and not (place / script).is_file():
-        raise UnusableInput(f"run {run.name}: no script {script} in {place}")
+        where = "in the repository; check its name, and that git doesn't ignore it"
+        raise UnusableInput(f"run {run.name}: no script {Path(run.folder, script)} {where}")
 
 
 def _option(key: str, value: Any) -> list[str]:
@@ -183,7 +184,8 @@ def execute(
                 start_new_session=True,
             )
         except OSError as error:
-            raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {error.strerror}") from None
+            reason = f"{error.strerror}; check its name, and PATH"
+            raise UnusableInput(f"run {run.name}: can't start {argv[0]}: {reason}") from None
         try:
             with registered(process, Program(run.name, folder, run.budget)):
                 status = process.wait(timeout=run.timeout)

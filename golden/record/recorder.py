@@ -146,8 +146,8 @@ def _record(
             begun = time.monotonic()
             execute(run, argv, root=root, variables=variables | placed, folder=folder)
             seconds = time.monotonic() - begun
-        produced.wrote = written(folder)
-        digest = tree.check(run.name, produced.wrote)
+        produced.wrote, produced.anew, produced.removed = written(folder)
+        digest = tree.check(run.name, produced.wrote | produced.removed)
         for noted in (WRITES, ENDED):
             shutil.rmtree(folder / noted, ignore_errors=True)
         no_files, beside = produced.unmatched(), produced.unwatched()
@@ -157,6 +157,7 @@ def _record(
         events, event_files = _events(run, outputs, unstable)
         copied = functools.partial(tree.copied, written=produced.wrote)
         found, masked = produced.read(folder, unstable, ordered=len(processes) <= 1, copied=copied)
+        without = [*(f"values of {name}" for name in run.observe.unstable_values), *produced.lost()]
     write_outputs(folder, found)
     steps = any((folder / process / "steps.jsonl").exists() for process in processes)
     rows = bool(events) or any(output.rows for output in found)
@@ -174,7 +175,7 @@ def _record(
         seconds=seconds,
         tolerances=list(run.tolerance),
         event_files=event_files,
-        without=[f"values of {name}" for name in run.observe.unstable_values],
+        without=without,
         unmatched=[pattern for pattern in _unstable(run) if pattern not in unstable.seen],
         unwatched=beside,
         masked=masked,

@@ -100,8 +100,10 @@ class Tree:
         return stamps({*kept, *walk(self._root, ".py")})
 
     def check(self, run: str, written: Set[Path]) -> str:
-        """Digest the tree; `UnusableInput` if a file changed that the program did not write itself."""
+        """Digest the tree; `UnusableInput` if a file changed that is not ``written`` by the program."""
         now = self._stamps()
+        removed = {path: self._before[path] for path in self._before.keys() & written if path not in now}
+        now, written = now | removed, written - removed.keys()
         changed = [
             path
             for path in sorted(self._before.keys() | now.keys())

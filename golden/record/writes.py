@@ -14,13 +14,15 @@ from typing import Any
 FOLDER = "writes"
 _WRITING = frozenset("wax+")
 _FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+# Before a path that is written: it loses what it had. Others are moved away, or removed.
+_ANEW, _MOVED, _REMOVED = "+", "-", "!"
 
 # Called with the path of a file that is opened for writing by its mode.
 listeners: list[Callable[[str], None]] = []
 
 
 class _Noted:
-    """The paths that a process and those that it forks wrote, each once, in a file of its own."""
+    """The paths that a process and those that it forks wrote, each once with a mark, in a file of its own."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
@@ -29,14 +31,16 @@ class _Noted:
         # A descriptor that forked processes share, each line in one call.
         self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def add(self, path: Any) -> None:
+    def add(self, path: Any, mark: str) -> None:
         """Note a path, as it is given to the operating system."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return
         full = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - quicker, and every write comes here
-        if full not in self._seen:
-            self._seen.add(full)
-            os.write(self._file, os.fsencode(full).replace(b"\n", b"?") + b"\n")
+        # What is written for the first time loses nothing that this run wrote.
+        line = full if mark == _ANEW and full not in self._seen else mark + full
+        if line not in self._seen:
+            self._seen.add(line)
+            os.write(self._file, os.fsencode(line).replace(b"\n", b"?") + b"\n")
 
 
 _noted: _Noted | None = None
@@ -50,10 +54,10 @@ def start(folder: str) -> None:
     sys.addaudithook(_on_audit)
 
 
-def note(path: Any) -> None:
-    """Note a path that is written without Python."""
+def note(path: Any, mark: str = _ANEW) -> None:
+    """Note a path that is written without Python, as a whole."""
     if _noted is not None:
-        _noted.add(path)
+        _noted.add(path, mark)
 
 
 def _on_open(path: Any, mode: Any, flags: Any) -> None:
@@ -62,16 +66,18 @@ def _on_open(path: Any, mode: Any, flags: Any) -> None:
             return
     elif not (isinstance(flags, int) and flags & _FLAGS):
         return
-    note(path)
+    note(path, _ANEW if "w" in (mode or "") or (not mode and flags & os.O_TRUNC) else "")
     if mode and type(path) is str:
         for listener in listeners:
             listener(path)
 
 
-_ON_EVENT: dict[str, Callable[..., None]] = {
+_ON_EVENT: dict[str, Callable[..., object]] = {
     "open": _on_open,
-    "os.rename": lambda _, target, *__: note(target),
-    "os.utime": lambda path, *_: note(path),
+    "os.rename": lambda *given: list(map(note, given[:2], (_MOVED, _ANEW))),
+    # Within an open folder its name alone is known.
+    "os.remove": lambda path, folder=-1: note(path, _REMOVED) if folder == -1 else None,
+    "os.utime": lambda path, *_: note(path, ""),
 }
 
 
@@ -81,10 +87,14 @@ def _on_audit(event: str, arguments: Any) -> None:
         on_event(*arguments)
 
 
-def written(folder: Path) -> set[Path]:
-    """Return all files that the processes of a run wrote and that are there, outside of ``folder``."""
-    found = set()
+def written(folder: Path) -> tuple[set[Path], set[Path], set[Path]]:
+    """Return the files that a run wrote and that are there, those of them written anew, and those removed."""
+    found: dict[str, set[Path]] = {mark: set() for mark in ("", _ANEW, _MOVED, _REMOVED)}
     for listed in (folder / FOLDER).glob("*.txt"):
-        for line in listed.read_bytes().splitlines():
-            found.add(Path(os.fsdecode(line)))
-    return {path for path in found if path.is_file() and not path.is_relative_to(folder)}
+        for line in map(os.fsdecode, listed.read_bytes().splitlines()):
+            mark = line[0].strip(os.sep)
+            found[mark].add(Path(line.removeprefix(mark)))
+    noted = {path for path in found[""] | found[_REMOVED] if not path.is_relative_to(folder)}
+    files = {path for path in noted & found[""] if path.is_file()}
+    removed = {p for p in noted if not p.exists() and found[_MOVED].isdisjoint((p, *p.parents))}
+    return files, found[_ANEW] & files, removed

@@ -41,7 +41,7 @@ def run(command: Sequence[str], *, root: Path, out: Path, devices: int, quiet: b
     try:
         process = subprocess.Popen(argv, cwd=root, env=environment, stdout=output, stderr=output)
     except OSError as error:
-        raise UnusableInput(f"can't start {argv[0]}: {error.strerror}") from None
+        raise UnusableInput(f"can't start {argv[0]}: {error.strerror}; check its name, and PATH") from None
     # An interrupt ends the program, which then writes what it has seen.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

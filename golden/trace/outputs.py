@@ -10,7 +10,7 @@ from typing import Any
 
 FILE = "outputs.jsonl"
 STREAMS = ("stdout", "stderr")
-_TREES = {"facts", "json", "checkpoint", "arrays", "pickle", "binary", "link"}
+_TREES = {"facts", "json", "checkpoint", "arrays", "pickle", "binary", "link", "removed"}
 
 
 @dataclass(frozen=True, slots=True)

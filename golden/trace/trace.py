@@ -45,6 +45,10 @@ class Unstable(BaseModel, extra="forbid", frozen=True):
     name: str
 
 
+# How a phrase of what is masked begins if that is compared where it is the same in two runs.
+IDS = "paths and ids in "
+
+
 class About(BaseModel, extra="forbid", frozen=True):
     """The head of a trace: what was run, and where."""
 
@@ -68,10 +72,17 @@ class About(BaseModel, extra="forbid", frozen=True):
     unwatched: list[str] = []
     # What of its output was masked as a time or a rate, or left out by its run file.
     masked: list[str] = []
+    # Whether two runs of the tree have the same ids and temporary paths, but for what is unstable.
+    same_ids: bool = False
     # Patterns of files that matched none which it wrote, with what is there instead.
     no_files: dict[str, str] = {}
     # A digest of the tree that it ran in.
     tree: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        """Where its output has ids and temporary paths, in words."""
+        return [each for each in self.masked if each.startswith(IDS)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,14 @@ from golden.trace.trace import DIFFERS, Place, Trace, Unstable
 
 NUMBER = "<number>"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_TEMPORARY = r"(?<![\w/])/(?:tmp|var/tmp|dev/shm)/[^\s'\",:)]+"
+_IDS = (re.compile(rf"\b{_UUID}\b"), "<id>"), (re.compile(_TEMPORARY), "<temporary>")
+# Told from other digests by its version: of other digits, one in 64 reads so.
+UUID_HEX = r"(?<![A-Za-z0-9])[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}(?![A-Za-z0-9])"
 _ID = r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])[0-9a-f]{6,12}(?![A-Za-z0-9])"
-_SIGNED = r"(?<![A-Za-z0-9_.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_TOKEN = re.compile(rf"({_UUID}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
+# Behind a mark, `-` sets an id apart.
+_SIGNED = r"(?<![A-Za-z0-9_.>])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_TOKEN = re.compile(rf"({_TEMPORARY}|{_UUID}|{UUID_HEX}|{_ID}|{_SIGNED}|\d+(?:\.\d+)?)")
 _MARK = re.compile(rf"({NUMBER}|{DIFFERS})")
 _SPACES = re.compile(r"[ \t]+")
 
@@ -57,6 +62,24 @@ def field_pattern(path: str) -> str:
     """Return the path of a field, the same for all items of a list that holds records."""
     *above, last = path.split(".")
     return ".".join([*("*" if part.isdigit() else part for part in above), last])
+
+
+def without_ids(text: Any) -> Any:
+    """Return a text with marks instead of ids and temporary paths, any other value as it is."""
+    for pattern, put in _IDS if isinstance(text, str) else ():
+        text = pattern.sub(put, text)
+    return text
+
+
+def leave_out_ids(trace: Trace) -> Trace:
+    """Return the trace with marks instead of ids and temporary paths in its outputs."""
+    if not trace.about.ids:
+        return trace
+    outputs = (
+        replace(o, rows=tuple(mapped(row, lambda _, value: without_ids(value)) for row in o.rows))
+        for o in trace.outputs
+    )
+    return replace(trace, outputs=tuple(outputs))
 
 
 def leave_out(trace: Trace, found: Sequence[Unstable]) -> Trace:

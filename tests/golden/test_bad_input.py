@@ -70,10 +70,15 @@ def plain(code: str) -> str:
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
 NO_STEPS = 'command = ["python", "train.py"]\nbudget = 1\n[observe]\nsteps = false\n'
 FAILS = [
-    (2, TRAIN, RUN.replace("train.py", "none.py"), "no script none.py in "),
+    (2, TRAIN, RUN.replace("train.py", "none.py"), "no script none.py in the repository; check its name"),
     (2, TRAIN, "folder = 'app'\n" + RUN, "no folder app in "),
     (2, TRAIN, RUN.replace('"train.py"', '"-m", "no_such_module"'), "No module named no_such_module"),
-    (2, TRAIN, RUN.replace('"python"', '"no-such-program"'), "can't start no-such-program"),
+    (
+        2,
+        TRAIN,
+        RUN.replace('"python"', '"no-such-program"'),
+        "can't start no-such-program: No such file or directory; check its name",
+    ),
     (
         3,
         plain("time.sleep(60)"),

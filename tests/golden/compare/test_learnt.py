@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from golden.outputs import Masks
-from tests.golden.project import Project
+from tests.golden.project import PLAIN_RUN, Project
 
 SCRIPT = """
 import json, os, sys, time
@@ -77,6 +77,20 @@ def test_clocks_dates_and_times_are_learnt_and_named(project: Project) -> None:
     assert "rounds" not in line
 
 
+def test_ids_in_names_of_folders_and_of_32_digits_are_learnt(project: Project) -> None:
+    code = (
+        "import uuid; mark = Path('mark.txt'); short = '9e4a1b' if mark.exists() else '123456'; mark.touch();"
+        " model.tag = uuid.uuid4().hex; print('run', model.tag);"
+        " made = Path(sys.argv[1], time.strftime('%Y%m%d-%H%M%S-') + short); made.mkdir();"
+        " (made / 'x.json').write_text(json.dumps({'id': model.tag}))"
+    )
+    result = prepared(project, code=code).golden("doctor", "train")
+    assert result.code == 0, result
+    ids = ("attribute tag of Meter", "file name <time>-<differs>", "field id of <time>-<differs>/x.json")
+    for place in (*ids, "line run <differs> of stdout"):
+        assert place in result.out, (place, result)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("marker", "code", "said"),
@@ -142,7 +156,7 @@ BARS = {
 
 def test_bars_that_differ_by_timing_are_no_difference() -> None:
     often, once = (list(Masks({}).lines(text)) for text in BARS.values())
-    assert often == once == ["100%|####| 4/4 [<time>, loss=0.5]"]
+    assert often == once == ["100%|| 4/4 [<time>, loss=0.5]"]
     assert list(Masks({}).lines(BARS["drawn once"].replace("0.5", "0.7"))) != once
     assert list(Masks({}).lines(BARS["drawn often"].rpartition("\r")[0])) == []
 
@@ -157,7 +171,10 @@ def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
     nested = "outer\n\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]\x1b[A\router again\n\n"
     assert list(Masks({}).lines(nested)) == ["outer", "outer again"]
     unbounded = "\rEpoch 1: 3it [00:00, 9.0it/s, loss=0.5]"
-    assert list(Masks({}).lines(f"{unbounded}\n{unbounded} new best 0.5\n")) == [" new best 0.5"]
+    assert list(Masks({}).lines(f"{unbounded}\n{unbounded} new best 0.5\n")) == [
+        "Epoch 1: 3it [<time>, loss=0.5]",
+        " new best 0.5",
+    ]
     longer = "\rEpoch 1:  50%|## | 1/2 [00:01<00:01,  1.03s/it]"
     assert list(Masks({}).lines(f"{longer}\rEpoch 2:   0%|  | 0/2 [00:00<?, ?it/s]")) == []
 
@@ -189,3 +206,27 @@ def test_lines_of_stdout_that_only_moved_are_named_and_no_difference(project: Pr
     code = "print('one\\ntwo' if base else 'two\\none')"
     result = prepared(project, code=code).golden("ab", "train")
     assert (result.code, "order of lines of stdout (it differs)" in result.out) == (0, True), result
+
+
+def test_a_path_or_id_that_is_the_same_in_two_runs_is_compared(project: Project) -> None:
+    code = "side = os.environ.get('SIDE', 'head'); print(f'reads /tmp/{side}/x.bin', object())"
+    project.plain(code, f"{PLAIN_RUN}\n[variants.base]\nenvironment = {{ SIDE = 'base' }}\n")
+    result = project.golden("ab", "train", "-o", project.root / "out")
+    assert (result.code, '"reads /tmp/base/x.bin <' in result.out) == (1, True), result
+    assert "run file: numbers in 3 lines of stdout\n" in result.out
+    # One run of each says nothing of what repeats.
+    folders = [project.root / "out" / "train" / side for side in ("base-again", "head")]
+    result = project.golden("diff", *folders)
+    assert (result.code, "paths and ids in 3 lines of stdout" in result.out) == (0, True), result
+
+
+def test_a_path_that_is_another_one_in_each_run_is_named(project: Project) -> None:
+    code = (
+        "import tempfile; made = tempfile.mkdtemp(); print(made);"
+        " json.dump([made], open(sys.argv[1] + '/x.json', 'w'))"
+    )
+    project.plain(code)
+    result = project.golden("doctor", "train")
+    assert result.code == 0, result
+    for where in ("3 lines of stdout", "value.0 of x.json"):
+        assert f"paths and ids in {where}" in result.out, result

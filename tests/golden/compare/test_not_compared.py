@@ -16,10 +16,11 @@ WRITES = (
     " open(sys.argv[1] + '/plot.png', 'w').write('x')"
 )
 MASKED = (
-    "not compared, reads like a time or a rate, or left out by the run file: "
+    "not compared, reads like a time, a rate or an id, or left out by the run file: "
     "file plot.png ([outputs] ignore), "
     "numbers in 3 lines of stdout, field elapsed of scores.json"
 )
+ANEW = "not compared: earlier contents of scores.json"
 BESIDE = "not compared, written outside {out}: beside.txt; to compare, add to [outputs]: files = "
 
 
@@ -32,8 +33,8 @@ def test_every_gap_is_named_everywhere(project: Project, tmp_path: Path) -> None
     assert BESIDE in result.out
 
     [found] = json.loads((out / "results.json").read_text())["results"]
-    assert found["not_compared"][0] == MASKED
-    assert found["not_compared"][1].startswith(BESIDE)
+    assert found["not_compared"][:2] == [ANEW, MASKED]
+    assert found["not_compared"][2].startswith(BESIDE)
 
     page, cases = tmp_path / "page.html", tmp_path / "cases.xml"
     sides = (out / "train" / "base", out / "train" / "head")
@@ -55,9 +56,34 @@ def test_what_a_property_leaves_out_is_among_the_results(project: Project) -> No
     assert (result.code, "train, repeats: holds for train.again" in result.out) == (4, True), result
     assert MASKED in result.out.splitlines()
     [found] = json.loads((out / "results.json").read_text())["results"]
-    assert found["not_compared"][0] == MASKED
+    assert found["not_compared"][:2] == [ANEW, MASKED]
 
 
 def test_a_file_that_is_only_touched_is_the_programs_own(project: Project) -> None:
     project.plain("os.utime('train.py')")
     assert project.golden("doctor", "train").code == 0
+
+
+def test_contents_that_a_file_had_for_a_while_are_named(project: Project) -> None:
+    code = (
+        "open('status.txt', 'w').write(str(step)); open(sys.argv[1] + '/x', 'w').write('1');"
+        " step < 2 or os.remove(sys.argv[1] + '/x');"
+        " open('a.part', 'w').close(); os.replace('a.part', f'{step}.txt');"
+        " open(sys.argv[1] + '/log', 'a').write('1')"
+    )
+    project.plain(code, PLAIN_RUN + '\n[outputs]\nfiles = ["*.txt"]\n')
+    result = project.golden("doctor", "train")
+    assert result.code == 0, result
+    assert "not compared: earlier contents of status.txt, removed files: x" in result.out.splitlines()
+
+
+def test_a_file_that_only_one_side_removes_is_a_difference(project: Project) -> None:
+    project.script("", "settings.py")
+    code = "step or os.environ.get('SIDE') == 'base' or os.remove('settings.py')"
+    run = '\n[outputs]\nfiles = ["**"]\n\n[variants.base]\nenvironment = { SIDE = "base" }\n'
+    project.plain(code, PLAIN_RUN + run)
+    result = project.golden("ab", "train")
+    assert (result.code, "first divergence: file settings.py is missing in head" in result.out) == (
+        1,
+        True,
+    ), result

@@ -318,13 +318,34 @@ def test_masks(line: str, kept: str) -> None:
     assert list(Masks({}).lines(line)) == [kept]
 
 
-def test_of_bars_the_last_one_that_is_full_counts_however_often_they_are_drawn() -> None:
+def test_of_a_bar_the_last_state_counts_however_often_they_are_drawn() -> None:
     end = "\r100%|##| 2/2 [00:01<00:00, 3.1it/s, loss=0.25]"
     begin = "\r  0%|  | 0/2 [00:00<?, ?it/s]"
     often = f"{begin}\r 50%|# | 1/2 [00:00<00:01, 2.0it/s]{end.replace('0.25', '0.5')}{end}\n"
     seldom = f"{begin}{end}\n\x1b[A"
     drawn, less = (list(Masks({}).lines(f"a\n{text}b\r\nc\rd\n")) for text in (often, seldom))
-    assert drawn == less == ["a", "100%|##| 2/2 [<time>, loss=0.25]", "b", "c", "d"]
+    assert drawn == less == ["a", "100%|| 2/2 [<time>, loss=0.25]", "b", "c", "d"]
+
+
+def test_each_bar_that_stays_on_the_screen_counts() -> None:
+    """As tqdm draws them: one after the other, one that a `break` ends, and one inside the other."""
+
+    def bar(title: str, done: int, loss: float, width: int = 2) -> str:
+        filled = "#" * (done * width // 2) + " " * (width - done * width // 2)
+        return f"\r{title}: {done * 50:3d}%|{filled}| {done}/2 [00:00<00:00, {width}.5it/s, loss={loss}]"
+
+    drawn, less = (
+        f"{early}{bar('a', 2, 0.5, width)}\n{early}{bar('b', 1, 0.25)}\n"
+        f"{bar('outer', 1, 0.0)}\n{inner}\x1b[A{bar('inner', 2, 0.75)}\n{bar('outer', 2, 1.0)}\n"
+        for early, inner, width in (
+            (bar("a", 0, 9.0), bar("inner", 1, 8.0), 4),
+            ("", bar("inner", 0, 0.0), 8),
+        )
+    )
+    kept = ("a: 100%|| 2/2", "b:  50%|| 1/2", "inner: 100%|| 2/2", "outer: 100%|| 2/2")
+    losses = (0.5, 0.25, 0.75, 1.0)
+    expected = [f"{bar} [<time>, loss={loss}]" for bar, loss in zip(kept, losses, strict=True)]
+    assert list(Masks({}).lines(drawn)) == list(Masks({}).lines(less)) == expected
 
 
 def test_a_bar_that_is_filled_up_and_gone_back_over_repeats() -> None:

@@ -173,7 +173,7 @@ def test_data_outside_of_the_repository_is_beside_each_copy(repository: Project)
         (["init", "../one", "--", "python", "train.py"], "../one is no name of a run"),
         (["doctor", "--data", "/usr", "--", "python", "train.py"], "write {data} where the command names it"),
         (["doctor", "--", "python", "train.py", "{data}"], "the command has {data}"),
-        (["doctor", "--", "python", "none.py"], "no script none.py"),
+        (["doctor", "--", "python", "none.py"], "no script none.py in the repository; check"),
     ],
 )
 def test_what_a_command_lacks_is_said_in_one_line(
