@@ -13,6 +13,14 @@ from golden.record.run import Run
 from golden.trace.errors import UnusableInput
 
 RUNS_FOLDER = Path("golden") / "runs"
+# Keys of earlier versions, and what to say instead.
+_EARLIER = dict.fromkeys(
+    ("env.path", "everywhere.fields", "output_mib", "shares_device", "state_mib", "syncs", "threads"),
+    "leave it out",
+)
+_EARLIER["entry"] = 'say command = ["python", "-c", "import MODULE; MODULE.FUNCTION()"]'
+_EARLIER["pythonpath"] = 'say PYTHONPATH = "{root}/src" in [environment]'
+_EARLIER["without"] = "say ignore in [outputs], or unstable_values"
 
 
 def load_run(path: Path) -> Run:
@@ -33,6 +41,8 @@ def load_run(path: Path) -> Run:
 def _first_line(error: ValidationError) -> str:
     place, what = first_problem(Run, error)
     if what.startswith(UNKNOWN):
+        if instead := next((way for key, way in _EARLIER.items() if f".{place}".endswith(f".{key}")), None):
+            return f"{place} is a key of an earlier version; {instead}"
         return f"{UNKNOWN} {place}{what.removeprefix(UNKNOWN)}"
     return f"{place}: {what}" if place else what
 

@@ -154,6 +154,11 @@ def test_variant_as_a_run_of_its_own(plain: Project) -> None:
     ("text", "message"),
     [
         ("[variants.a]\nnonsense = 1\n", "unknown key variants.a.nonsense"),
+        (
+            '[variants.a]\npythonpath = ["src"]\n',
+            'pythonpath is a key of an earlier version; say PYTHONPATH = "{root}/src" in [environment]',
+        ),
+        ("[everywhere]\nfields = []\n", "everywhere.fields is a key of an earlier version; leave it out"),
         ("[variants.a]\nevents = true\n", "variants.a.events: Input should be False"),
         ('[variants.a]\nafter = "b"\n', "variants.a.after: no variant called b (there: a)"),
         ('[variants.a]\nafter = "b"\n[variants.b]\nafter = "a"\n', "variants.a: runs after itself"),
