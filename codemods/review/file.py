@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 from codemods.program.globals import is_type_checking
+from codemods.program.nodes import children
 from codemods.program.source import blocks_of, statements_in
 from codemods.review.content import (
     Chains,
@@ -35,8 +36,8 @@ OF_A_MODULE = frozenset(
 )
 # What a file says that loads modules by their names, or binds names by what they are called.
 _LOADERS = (b"importlib", b"__import__", b"pkgutil", b"runpy", b"exec", b"globals", b"vars(", b"locals")
-
-
+# Levels of a program, each of which takes several calls inside each other.
+_DEEPEST = 1000
 _BUILTINS = frozenset(dir(builtins)) - OF_A_MODULE
 # Of more than 4,300 decimal digits, which Python refuses to write, and to read where it is decimal.
 _HUGE = re.compile(rb"0[xXoObB][0-9a-fA-F_]{3500}")
@@ -261,3 +262,11 @@ class File:
 
 def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__" and not node.level
+
+
+def is_too_deep(tree: ast.Module) -> bool:
+    """Tell whether nodes of a tree are inside each other on more levels than calls can go down."""
+    level, count = [*children(tree)], 1
+    while level:
+        level, count = [inner for node in level for inner in children(node)], count + 1
+    return count > _DEEPEST

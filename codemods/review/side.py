@@ -9,17 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from codemods.program.nodes import children, first_of
+from codemods.program.nodes import first_of
 from codemods.review.content import Contents, imports_in
-from codemods.review.file import OF_A_MODULE, File
+from codemods.review.file import OF_A_MODULE, File, is_too_deep
 from codemods.review.namespace import Replacements
 from codemods.review.normal import written
 from codemods.review.trees import Tree, around, below
 from codemods.review.units import MODULE, PLACED, Unit
 
 _LONGEST_CHAIN = 20
-# Levels of a program that can be gone down by calls inside each other, several for each.
-_DEEPEST = 1000
 _TYPING = ("typing", "typing_extensions")
 _MISSING = ("ImportError", "ModuleNotFoundError")
 # What a module says that may put another object, or one of another class, in its own place.
@@ -72,7 +70,7 @@ class Side:
         self._meanings: dict[tuple[str, str], Meaning] = {}
         self._stars: dict[tuple[str, str], str | None] = {}
         self.changed = {path: file for path in changed if (file := self.file(path)) is not None}
-        for path in [path for path, file in self.changed.items() if _levels(file.tree) > _DEEPEST]:
+        for path in [path for path, file in self.changed.items() if is_too_deep(file.tree)]:
             self.unreadable[path] = "nested too deeply to be analysed"
             self._files[path] = None
             del self.changed[path]
@@ -492,11 +490,3 @@ class Side:
         except (ValueError, RecursionError, MemoryError) as error:
             self.unreadable[path] = str(error) or type(error).__name__
         return None
-
-
-def _levels(tree: ast.Module) -> int:
-    """How many nodes of a tree are inside each other."""
-    level, count = [*children(tree)], 1
-    while level:
-        level, count = [inner for node in level for inner in children(node)], count + 1
-    return count
