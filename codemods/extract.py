@@ -101,8 +101,9 @@ def _must_fit(given: dict[str, Any]) -> None:
     """Refuse options that exclude each other."""
     if (given["file"] is None) == (given["plan"] is None):
         raise click.UsageError("give either a FILE or --plan PLAN.toml")
-    if given["plan"] is not None and given["plan"] == given["output"]:
-        raise click.UsageError(f"--output {given['output']}: is the plan; name another file")
+    about, output = (given["file"], given["plan"]), given["output"]
+    if output is not None and output.resolve() in {path.resolve() for path in about if path is not None}:
+        raise click.UsageError(f"--output {output}: is one of the files that the report is about")
     if given["write"] and given["check"]:
         raise click.UsageError("--write and --check exclude each other")
     of_plan = ("function", "helpers", "to", "wrapper", "cell", "accept")

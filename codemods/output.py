@@ -58,8 +58,9 @@ class _ReportPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a path to which a report can go before anything is done."""
         path = Path(value)
-        if path.suffix == ".py" or not path.absolute().parent.is_dir():
-            what = "is Python source" if path.suffix == ".py" else "there is no such folder"
+        source = ".py" in (path.suffix, path.resolve().suffix)
+        if source or not path.absolute().parent.is_dir():
+            what = "is Python source" if source else "there is no such folder"
             self.fail(f"{path}: can't be written: {what}; name another file", param, ctx)
         return path
 

@@ -23,7 +23,6 @@ from codemods.rewrites.move.definitions import Definition, Definitions, within
 from codemods.rewrites.move.transform import Moved as Taken
 from codemods.rewrites.move.visible import moved_alike, only_checked, still_asked
 from codemods.rewrites.refusals import Accepted, Refusal, first
-from codemods.rewrites.text.append import TargetError
 from codemods.rewrites.text.imports import imports_among
 
 
@@ -152,8 +151,7 @@ class Mover:
         read = {name for definition in target.definitions for name in definition.reads}
         for definition in target.definitions:
             if (new := self.new_name(definition.name)) != definition.name and new in read:
-                where = self.layout.shown(target.path)
-                raise TargetError(f"the name {new} is taken in {where}; choose another")
+                raise target.taken(new)
             checked = only_checked(self.analysis, definition)
             quoted = quoted_in(definition.node)
             for name in {*definition.reads, *definition.annotated, *quoted}:

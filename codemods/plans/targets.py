@@ -54,6 +54,10 @@ class Target:
     stated: dict[tuple[Helper, Need], ast.expr] = field(default_factory=dict)
     definitions: list[Definition] = field(default_factory=list)
 
+    def taken(self, name: str) -> TargetError:
+        """An error for a name that means something else in the file."""
+        return TargetError(f"the name {name} is taken in {self.site.layout.shown(self.path)}; choose another")
+
     def imported(self, helper: Helper, caller: Helper | None) -> Import:
         """How a caller in another file (None: the source) imports a lifted helper."""
         names = self.names[helper]
@@ -202,8 +206,7 @@ def _name(analysis: Analysis, decision: Decision, targets: Sequence[Target], req
             names = [] if is_special(asked) else [asked]
             definition = next(n for n in chain(names, qualified_names(helper)) if n not in there)
             if helper in request.renames and definition != asked:
-                where = target.site.layout.shown(target.path)
-                raise TargetError(f"the name {asked} is taken in {where}; choose another")
+                raise target.taken(asked)
             there[definition] = helper
             wanted = definition if definition.startswith("_") or not request.private else None
             target.names[helper] = Names(definition, {None: in_source.choose(helper, wanted)})

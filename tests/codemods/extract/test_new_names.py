@@ -22,10 +22,10 @@ def one(a):
     return {name}(a, 2)
 
 def two(a):
-    def other(b{default}):
+    def other(b):
         class Kept:
-            {kept} = min(b, 1)
-            value = {kept}
+            limit = min(b, 1)
+            value = limit
         return sqrt(b), math.floor(b), len([b]), max(b, 1), Kept.value
     def calls(b):
         return other(b)
@@ -39,7 +39,7 @@ print(one(4), two(4))
 def test_a_helper_hides_nothing_that_the_others_read(
     name: str, tmp_path: Path, extract: Command, execute: Execute
 ) -> None:
-    text = TWO.format(name=name, default="", kept="limit")
+    text = TWO.format(name=name)
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "main.py").write_text(text)
     before = execute(tmp_path, "main.py")
@@ -78,35 +78,40 @@ def test_a_plan_renames_nothing_to_what_its_file_reads(
     assert not (tmp_path / "new.py").exists()
 
 
-@pytest.mark.parametrize("default", ["", "=max(1, 2)"])
-def test_the_proof_finds_a_name_that_hides_what_another_helper_reads(default: str) -> None:
+OLD = """\
+def one(a):
+    def {name}(b):
+        return 99 + b
+    return {name}(a)
+def two(a):
+    def other(b{default}):
+        return len([b])
+    return other(a)
+"""
+NEW = """\
+def {name}(b):
+    return 99 + b
+def other(b{default}):
+    return len([b])
+"""
+REST = """\
+from new import {name} as _one
+from new import other as _other
+def one(a):
+    return _one(a)
+def two(a):
+    return _other(a)
+"""
+
+
+@pytest.mark.parametrize(("name", "default"), [("len", ""), ("max", "=max(1, 2)")])
+def test_the_proof_finds_a_name_that_hides_what_another_helper_reads(name: str, default: str) -> None:
     """No lift writes such a text; a proof that is given one refuses it."""
-    name = "max" if default else "len"
-    old = TWO.format(name=name, default=default, kept="kept")
-    start, end = old.index("def one"), old.index("print(")
-    helpers = (
-        "\n".join(
-            line[4:]
-            for line in old[start:end].splitlines()
-            if line.startswith("    ") and "return " + name not in line
-        )
-        .replace("\nreturn calls(a)", "")
-        .replace("    def ", "def ")
-    )
-    new = "import math\nfrom math import sqrt\n" + helpers.replace("(*given)", "(*given, a)")
-    rest = (
-        f"import math\nfrom math import sqrt\nfrom new import {name} as _one\n"
-        "from new import other as _other, calls as _calls\n"
-        "def one(a):\n    return _one(a, 2, a=a)\ndef two(a):\n    return _calls(a)\nprint(one(4), two(4))\n"
-    )
-    tree = read_scopes(parse_source(old, "main.py"))
-    places = {node.name: (node.lineno, node.col_offset) for node in tree.by_node if hasattr(node, "name")}
+    texts = [text.format(name=name, default=default) for text in (OLD, NEW, REST)]
+    old, new, rest = map(parse_source, texts, ("main.py", "new.py", "main.py"))
     claims = [
-        Lifted(places[name], name, ("a",), {None: "_one"}, "new"),
-        Lifted(places["other"], "other", (), {None: "_other", places["calls"]: "other"}, "new"),
-        Lifted(places["calls"], "calls", (), {None: "_calls"}, "new"),
+        Lifted((2, 4), name, (), {None: "_one"}, "new"),
+        Lifted((6, 4), "other", (), {None: "_other"}, "new"),
     ]
     with pytest.raises(NotProven, match=f"{name} would be a lifted function"):
-        prove_lift(
-            tree, claims, parse_source(rest, "main.py"), [Module("new", parse_source(new, "new.py"))], None
-        )
+        prove_lift(read_scopes(old), claims, rest, [Module("new", new)], None)

@@ -165,7 +165,16 @@ def test_a_plan_that_was_carried_out_in_place_says_so(tree: Path, capsys: pytest
 def test_a_report_takes_the_place_of_nothing_that_it_is_about(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for output, why in (("mono.py", "Python source"), ("first.toml", "the plan"), ("no/x", "no such folder")):
-        assert main(["--plan", str(tree / "first.toml"), "--write", "--output", str(tree / output)]) == 2
+    about, source = "is one of the files that the report is about", "is Python source"
+    (tree / "script").write_text(SOURCE)
+    (tree / "link.txt").symlink_to("mono.py")
+    plan = ["--plan", str(tree / "first.toml"), "--write"]
+    refused = (("mono.py", source), ("helpers.py", source), ("link.txt", source), ("no/x", "no such folder"))
+    for arguments, output, why in (
+        *((plan, output, why) for output, why in refused),
+        (plan, "first.toml", about),
+        ([str(tree / "script")], "script", about),
+    ):
+        assert main([*arguments, "--output", str(tree / "." / output)]) == 2
         assert why in capsys.readouterr().err
-    assert (tree / "mono.py").read_text() == SOURCE
+    assert (tree / "mono.py").read_text() == (tree / "script").read_text() == SOURCE
