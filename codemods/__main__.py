@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codemods.output import leave
+from esper_harness import leave
 from esper_harness.program import Commands
 
 _COMMANDS = {

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codemods.output import leave, output_option, put, run_command
+from codemods.output import output_option, put, run_command
 from codemods.program.repository import project_root, read_tools, unreadable_files
 from codemods.program.source import read_source
+from esper_harness import leave
 
 if TYPE_CHECKING:
     from codemods.plans.report import Report

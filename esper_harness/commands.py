@@ -10,6 +10,8 @@ import importlib
 import sys
 from pathlib import Path
 
+from esper_harness import leave
+
 _HERE = Path(__file__).resolve().parent
 # In an installation; in a checkout they are beside this package.
 _INSTALLED = (_HERE / "inside", _HERE / "packages")
@@ -17,13 +19,12 @@ _INSTALLED = (_HERE / "inside", _HERE / "packages")
 
 def codemods() -> None:
     """The static half: ``codemods``."""
-    status = _run("codemods.__main__")
-    importlib.import_module("codemods.output").leave(status)
+    leave(_run("codemods.__main__"))
 
 
-def golden() -> int:
+def golden() -> None:
     """The dynamic half: ``golden``."""
-    return _run("golden.__main__")
+    leave(_run("golden.__main__"))
 
 
 def golden_gate() -> int:

@@ -1,10 +1,9 @@
 """Entry point of ``python -m golden`` and of the console script."""
 
-import sys
-
+from esper_harness import leave
 from golden.cli import main
 
 __all__ = ["main"]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

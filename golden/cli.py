@@ -8,7 +8,7 @@ import click
 
 from esper_harness.program import Commands, add_version
 from esper_harness.report.plain import visible
-from golden.trace.errors import GoldenError
+from golden.trace.errors import ExitCode, GoldenError
 
 _LONGEST = 4000
 # Where each is, and what it does.
@@ -75,6 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GoldenError as error:
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
+    except OSError as error:
+        # One that is of no file is of standard output.
+        if error.filename is not None:
+            raise
+        click.echo(f"golden: standard output: can't be written: {error.strerror}", err=True)
+        return int(ExitCode.UNUSABLE)
     except click.Abort:
         click.echo("golden: interrupted", err=True)
         return 130

@@ -58,7 +58,7 @@ def verify_command(
     """
     asked = given(names, root=root)
     suite = _suite(asked, device)
-    runs = _of_shard(suite, part)
+    runs = shard(suite, *parse_shard(part))
     with kept(out) as folder:
         found = verify(runs, root=asked.root, out=folder, workers=workers or 1)
     results = []
@@ -129,7 +129,7 @@ def ab_command(
     if not asked.runs and base is None:
         raise UnusableInput("name a run, or compare all of them with another version with --base REF")
     suite = _suite(asked, device)
-    runs = _of_shard(suite, part)
+    runs = shard(suite, *parse_shard(part))
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(kept(out))
         base_root = stack.enter_context(worktree(root, base)) if base else root
@@ -169,10 +169,6 @@ def _suite(asked: Given, device: str | None) -> list[Run]:
     return [run.on(device) for run in runs]
 
 
-def _of_shard(suite: list[Run], part: str | None) -> list[Run]:
-    return shard(suite, *parse_shard(part)) if part else suite
-
-
 def _finish(
     command: str,
     suite: list[Run],
@@ -186,7 +182,8 @@ def _finish(
     click.echo(f"{len(results)} runs: {planned:.0f} s planned, {spent:.1f} s spent")
     if out is not None:
         names = tuple(run.name for run in suite)
-        index = parse_shard(part) if part else (1, 1)
-        found = Results(command=command, shard=index, suite=names, results=tuple(results), evidence=reached)
+        found = Results(
+            command=command, shard=parse_shard(part), suite=names, results=tuple(results), evidence=reached
+        )
         write_results(out, found)
     return worst([int(result.code) for result in results])

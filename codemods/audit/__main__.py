@@ -1,6 +1,6 @@
 """``python -m codemods.audit``."""
 
 from codemods.audit.cli import main
-from codemods.output import leave
+from esper_harness import leave
 
 leave(main())

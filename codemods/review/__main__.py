@@ -1,6 +1,6 @@
 """``python -m codemods.review``."""
 
-from codemods.output import leave
 from codemods.review.cli import main
+from esper_harness import leave
 
 leave(main())

@@ -19,9 +19,9 @@ FILE = "results.json"
 _FORMAT: Literal[1] = 1
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """Return the two numbers of ``I/N``, I from 1 to N."""
-    first, _, last = text.partition("/")
+def parse_shard(text: str | None) -> tuple[int, int]:
+    """Return the two numbers of ``I/N``, I from 1 to N; without a text those of the whole suite."""
+    first, _, last = (text or "1/1").partition("/")
     try:
         index, count = int(first), int(last)
     except ValueError:

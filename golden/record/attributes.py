@@ -6,6 +6,8 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
+from operator import is_
 from typing import Any
 
 import torch
@@ -115,8 +117,8 @@ class _Known:
         return (
             self.module() is module
             and len(table) == self.size
-            and all(table.get(name, _ABSENT) is value for name, value in self.fixed.items())
-            and all(type(table.get(name)) is kind for name, kind in self.others.items())
+            and all(map(is_, map(table.get, self.fixed, repeat(_ABSENT)), self.fixed.values()))
+            and all(map(is_, map(type, map(table.get, self.others)), self.others.values()))
         )
 
 

@@ -267,7 +267,7 @@ class Observer:
             "optimizer": watched.number,
             "layout": watched.layout,
             "losses": self._take_losses(),
-            "settings": _changed(watched.written, settings),
+            "settings": {k: text for k, text in settings.items() if watched.written.get(k) != text},
             **self._held.step(),
             **self._reads.take(),
             **self._take_written(),
@@ -343,11 +343,13 @@ class Observer:
             return
         if watched.names is None or len(watched.names.params) != len(params):
             watched.names = layouts.name_optimizer(params, self._registry, self._rule)
-            watched.buffers = watched.names.buffer_values()
+            watched.buffers, watched.plan = watched.names.buffer_values(), None
         with self._lock, unseen():
-            entries = layouts.gather(params, state, watched.buffers)
-            plan = Plan(entries, layouts.titles(params, state, watched.names), "host")
-            tensors = plan.dense(entries)
+            entries, plan = layouts.gather(params, state, watched.buffers), watched.plan
+            tensors = plan.tensors(entries) if plan is not None else None
+            if plan is None or tensors is None:
+                plan = Plan(entries, layouts.titles(params, state, watched.names), "host")
+                tensors = plan.dense(entries)
             titled = plan.titled(tensors)
             size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
             if size > self._state_left or not self._save(f"final/optimizer-{watched.number:04d}", titled):
@@ -409,7 +411,3 @@ class Observer:
                         if any(line.startswith('{"step":') for line in lines):
                             return False
         return True
-
-
-def _changed(before: dict[str, str], now: dict[str, str]) -> dict[str, str]:
-    return {key: text for key, text in now.items() if before.get(key) != text}

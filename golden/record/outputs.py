@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from itertools import chain, groupby
 from pathlib import Path
@@ -43,19 +44,19 @@ class Produced:
         self._before = self._stamps()
         self.wrote = self.anew = self.removed = set[Path]()
 
-    def _declared(self) -> Iterator[tuple[str, Path]]:
-        """Yield the files in the tree that its run file declares and that it wrote, under their names."""
+    @functools.cached_property
+    def _declared(self) -> list[tuple[str, Path]]:
+        """The files in the tree that its run file declares and that it wrote, under their names."""
         now = self._stamps()
         if self._run.outputs.everything:
             inside = (path for path in self.wrote if path.is_relative_to(self._root))
             now |= {path: _NO_STAMP for path in inside if path not in now}
-        for path, stamp in now.items():
-            if self._before.get(path) != stamp or path in self.wrote:
-                yield path.relative_to(self._root).as_posix(), path
+        found = [p for p, stamp in now.items() if self._before.get(p) != stamp or p in self.wrote]
+        return [(path.relative_to(self._root).as_posix(), path) for path in found]
 
     def unmatched(self) -> dict[str, str]:
         """Return the patterns that match no written file, with the files that may have been meant."""
-        written = {path for _, path in self._declared()}
+        written = {path for _, path in self._declared}
         inside = [path.relative_to(self._root) for path in self.wrote if path.is_relative_to(self._root)]
         below = sorted(path.as_posix() for path in inside)
         found = {}
@@ -69,8 +70,10 @@ class Produced:
         return found
 
     def _stamps(self) -> dict[Path, Stamp]:
-        found = (walk(self._root) if p == EVERYTHING else matching(self._root, p) for p in self._globs)
-        return stamps(chain.from_iterable(found))
+        found = (
+            walk(self._root) if p == EVERYTHING else map(str, matching(self._root, p)) for p in self._globs
+        )
+        return {Path(path): stamp for path, stamp in stamps(chain.from_iterable(found)).items()}
 
     def _events(self) -> set[Path]:
         return set(matching(self._outputs, self._run.events.files)) if self._run.events else set()
@@ -82,7 +85,7 @@ class Produced:
     def unwatched(self) -> list[str]:
         """Return files that the program wrote and nothing compares, each with what to do about it."""
         root = self._root
-        compared = {path for _, path in self._declared()}
+        compared = {path for _, path in self._declared}
         left = sorted(
             path
             for path in self.wrote - compared - self._events()
@@ -116,7 +119,7 @@ class Produced:
 
     def lost(self) -> list[str]:
         """Name contents of files that were there for a while only: written anew, or removed again."""
-        compared = {*(path for _, path in self._declared()), *self._outputs.rglob("*")}
+        compared = {*(path for _, path in self._declared), *self._outputs.rglob("*")}
         anew, gone = self._names(self.anew & compared), self._names(self.removed - self._before.keys())
         found = {"earlier contents of": anew, "removed files:": gone}
         return [f"{what} {listed(names, 3)}" for what, names in found.items() if names]
@@ -130,7 +133,7 @@ class Produced:
         links = [(name, path) for name, path in own if path.is_symlink() and "wandb" not in path.parts]
         own = [(name, path) for name, path in own if path.is_file() and not path.is_symlink()]
         files = [(name, path) for name, path in own if path not in events]
-        files += self._declared()
+        files += self._declared
         streams = {name: folder / f"{name}.txt" for name in STREAMS}
         masks = self._masks(unstable)
         found, masked = read_outputs(

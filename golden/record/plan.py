@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 import xxhash
 
-from ..trace.digest import DIGEST_BYTES, Flat, has_memory, is_plain, lies_on_gpu, plain
+from ..trace.digest import DIGEST_BYTES, Flat, are_plain, has_memory, lies_on_gpu, plain
 from ..trace.kinds import KINDS, SUMS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Plan:
             for i, (kind, title) in enumerate(titles)
             if kind == "state" and not isinstance(entries[i], torch.Tensor)
         ]
-        self._special = not all(is_plain(entries[i]) for i in self._positions)
+        self._special = not are_plain([entries[i] for i in self._positions])
         # What can't be read, by name: an object of which no more is known than where it is, for one.
         self.unread = [
             f"state {title} ({type(entries[i]).__name__})"

@@ -11,6 +11,7 @@ import functools
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
@@ -67,7 +68,7 @@ def files_below(root: Path) -> list[str]:
     kept = files_of(root)
     if kept is not None:
         return [name for name in kept if "__pycache__" not in name]
-    return sorted(str(path.relative_to(root)) for path in walk(root))
+    return sorted(os.path.relpath(path, root) for path in walk(root) if os.path.isfile(path))  # noqa: PTH113
 
 
 def not_copied(run: Run, root: Path, error: str) -> str:
@@ -95,30 +96,22 @@ class Tree:
         self._root = root
         self._before = self._stamps()
 
-    def _stamps(self) -> dict[Path, Stamp]:
-        kept = {self._root / name for name in files_of(self._root, untracked=False) or ()}
+    def _stamps(self) -> dict[str, Stamp]:
+        kept = (f"{self._root}{os.sep}{name}" for name in files_of(self._root, untracked=False) or ())
         return stamps({*kept, *walk(self._root, ".py")})
 
     def check(self, run: str, written: Set[Path]) -> str:
         """Digest the tree; `UnusableInput` if a file changed that is not ``written`` by the program."""
-        now = self._stamps()
-        removed = {path: self._before[path] for path in self._before.keys() & written if path not in now}
-        now, written = now | removed, written - removed.keys()
-        changed = [
-            path
-            for path in sorted(self._before.keys() | now.keys())
-            if self._before.get(path) != now.get(path) and path not in written
-        ]
+        now, own = self._stamps(), set(map(str, written))
+        removed = {path: self._before[path] for path in self._before.keys() & own if path not in now}
+        now, own = now | removed, own - removed.keys()
+        changed = sorted({path for path, _ in self._before.items() ^ now.items()} - own)
         if changed:
-            names = listed((path.relative_to(self._root) for path in changed), 1)
+            names = listed((os.path.relpath(path, self._root) for path in changed), 1)
             raise UnusableInput(
                 f"run {run}: {names} changed while it ran; run the command again, and edit when it has ended"
             )
-        kept = [
-            (str(path.relative_to(self._root)), stamp)
-            for path, stamp in sorted(now.items())
-            if path not in written
-        ]
+        kept = sorted((p.removeprefix(str(self._root)), s) for p, s in now.items() if p not in own)
         return xxhash.xxh3_64_hexdigest(repr(kept).encode())
 
     @functools.cached_property
@@ -126,8 +119,8 @@ class Tree:
         """Python files by their size, but for empty ones, which are copies of each other."""
         found: dict[int, list[Path]] = {}
         for path, (_, size) in sorted(self._before.items()):
-            if size and path.suffix == ".py":
-                found.setdefault(size, []).append(path)
+            if size and path.endswith(".py"):
+                found.setdefault(size, []).append(Path(path))
         return found
 
     def copied(self, path: Path, written: Set[Path]) -> str | None:
@@ -139,22 +132,22 @@ class Tree:
         return None
 
 
-def stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:
+def stamps(paths: Iterable[str]) -> dict[str, Stamp]:
     """Return when files were changed last, and how large they are; nothing of those that are gone."""
-    found: dict[Path, Stamp] = {}
+    found: dict[str, Stamp] = {}
     for path in paths:
         with contextlib.suppress(OSError):
-            stat = path.stat()
-            found[path] = stat.st_mtime_ns, stat.st_size
+            facts = os.stat(path)  # noqa: PTH116 - quicker, and this is asked of whole trees
+            if stat.S_ISREG(facts.st_mode):
+                found[path] = facts.st_mtime_ns, facts.st_size
     return found
 
 
-def walk(root: Path, ending: str = "") -> Iterator[Path]:
+def walk(root: Path, ending: str = "") -> Iterator[str]:
     """Yield the files of a tree, but for those of environments, caches and hidden folders."""
     for folder, below, names in os.walk(root):
         if "pyvenv.cfg" in names:
             below.clear()
             continue
         below[:] = [name for name in below if not name.startswith(".") and name not in _CACHES]
-        found = (Path(folder, name) for name in names if name.endswith(ending))
-        yield from (path for path in found if path.is_file())
+        yield from (f"{folder}{os.sep}{name}" for name in names if name.endswith(ending))

@@ -9,6 +9,8 @@ import ctypes
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import compress, count, repeat
+from operator import attrgetter, is_, not_
 from typing import Any
 
 import torch
@@ -22,7 +24,8 @@ _KEPT_AT_MOST = 8 << 20
 # The observer counts calls of the program, not its own; and a method is called fastest by `map`.
 _pointer = torch.Tensor.data_ptr
 _is_contiguous = torch.Tensor.is_contiguous
-_is_negated = torch.Tensor.is_neg
+_is_negated, _is_complex = torch.Tensor.is_neg, torch.Tensor.is_complex
+_is_nested, _is_quantized, _layout = map(attrgetter, ("is_nested", "is_quantized", "layout"))
 _ORDINARY = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -56,15 +59,15 @@ def plain(tensor: torch.Tensor) -> list[torch.Tensor]:
     return [tensor]
 
 
-def is_plain(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor is what `plain` makes of it, for as long as its type, dtype and layout stay."""
+def are_plain(tensors: Sequence[torch.Tensor]) -> bool:
+    """Tell whether tensors are what `plain` makes of them, for as long as types, dtypes and layouts stay."""
     return (
-        type(tensor) in _ORDINARY
-        and not tensor.is_nested
-        and tensor.layout is torch.strided
-        and not tensor.is_quantized
-        and not tensor.is_complex()
-        and has_memory(tensor)
+        all(map(_ORDINARY.__contains__, map(type, tensors)))
+        and not any(map(_is_nested, tensors))
+        and all(map(is_, map(_layout, tensors), repeat(torch.strided)))
+        and not any(map(_is_quantized, tensors))
+        and not any(map(_is_complex, tensors))
+        and all(map(has_memory, tensors))
     )
 
 
@@ -156,13 +159,13 @@ class Flat:
 
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self._sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-        self._host = [index for index, tensor in enumerate(tensors) if lies_on_host(tensor)]
+        on_host = list(map(lies_on_host, tensors))
+        self._host = list(compress(count(), on_host))
         self._pointers = [0] * len(self._host)
         self._memories: list[Any] = [b""] * len(self._host)
         groups: dict[torch.device, dict[torch.dtype, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for index, tensor in enumerate(tensors):
-            if not lies_on_host(tensor):
-                groups[tensor.device][tensor.dtype].append(index)
+        for index in compress(count(), map(not_, on_host)):
+            groups[tensors[index].device][tensors[index].dtype].append(index)
         self._devices = [list(by_type.values()) for by_type in groups.values()]
         # Nothing that `views` gives keeps its memory alive: the caller holds the tensors, this the copies.
         self._copies: list[torch.Tensor] = []
@@ -193,11 +196,10 @@ class Flat:
 
     def _on_host(self, tensors: Sequence[torch.Tensor]) -> list[Any]:
         if not all(map(_is_contiguous, tensors)) or any(map(_is_negated, tensors)):
-            ways = zip(map(_is_contiguous, tensors), map(_is_negated, tensors), strict=True)
-            moved = [number for number, (ordered, negated) in enumerate(ways) if negated or not ordered]
-            tensors = list(tensors)
-            for number in moved:
-                tensors[number] = self._copied(number, tensors[number])
+            tensors = [
+                tensor if _is_contiguous(tensor) and not _is_negated(tensor) else self._copied(number, tensor)
+                for number, tensor in enumerate(tensors)
+            ]
         pointers = list(map(_pointer, tensors))
         if pointers != self._pointers:
             # Most tensors stay where they are, and making a buffer costs more than hashing a small one.

@@ -6,6 +6,8 @@ import errno
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -275,3 +277,12 @@ def test_a_folder_of_run_files_that_cannot_be_read(project: Project) -> None:
     for argv in (["list"], ["verify"], ["mutate", "train.py"]):
         line = refused(project, 2, *argv)
         assert line == f"golden: {runs}: can't be read: {os.strerror(errno.ELOOP)}"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_that_is_full(project: Project) -> None:
+    command = [sys.executable, "-m", "golden", "list", "--root", str(project.root)]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == "golden: standard output: can't be written: No space left on device\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.project import Project
+from tests.trees import commit
 
 SCRIPT = """
 import json, os, sys, time
@@ -109,3 +110,12 @@ def test_a_tree_that_changes_meanwhile_is_an_error(project: Project, code: str) 
 def test_what_the_program_writes_itself_is_no_edit(project: Project) -> None:
     result = prepared(project, "Path('made.py').write_text(str(time.time()))").golden("ab", "train")
     assert (result.code, 'files = ["made.py"]' in result.out) == (0, True), result
+
+
+def test_a_link_to_a_folder_in_which_it_writes_is_no_edit(project: Project) -> None:
+    (project.root / "real").mkdir()
+    (project.root / "runs").symlink_to("real", target_is_directory=True)
+    prepared(project, "Path('real/scores.txt').write_text('1')")
+    commit(project.root)
+    result = project.golden("ab", "train")
+    assert (result.code, "real/scores.txt" in result.out) == (0, True), result
