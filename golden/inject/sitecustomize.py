@@ -65,6 +65,8 @@ _spec = json.loads(os.environ.get("GOLDEN_OBSERVE", "{}"))
 if _spec:
     import random
 
+    for _stream in filter(None, (sys.stdout, sys.stderr)):
+        _stream.reconfigure(line_buffering=True, write_through=False)
     random.seed(_spec["seed"])
     _load("record.entropy").start(_spec["seed"])
     _load("record.exit_notes").start(_spec["out"])

@@ -28,11 +28,12 @@ _THREAD_COUNTS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-_ALWAYS = {
+_ALWAYS: dict[str, str | None] = {
     "OMP_DYNAMIC": "FALSE",
     "MKL_DYNAMIC": "FALSE",
     "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-    "PYTHONUNBUFFERED": "1",
+    # Unbuffered, the text and the end of a line are two writes, between which another thread prints.
+    "PYTHONUNBUFFERED": None,
 }
 # Each of the three was measured to matter: they pin ATen, oneDNN and MKL to one instruction set.
 _PORTABLE = {
@@ -128,7 +129,7 @@ def _filled(value: Any, places: Mapping[str, str], run: Run) -> Any:
 
 def profile_variables(profile: Profile, *, seed: int) -> dict[str, str | None]:
     """Return environment variables of a profile; None means that a variable must not be set."""
-    variables: dict[str, str | None] = {**_ALWAYS, "PYTHONHASHSEED": str(seed % 2**32)}
+    variables = {**_ALWAYS, "PYTHONHASHSEED": str(seed % 2**32)}
     variables.update(dict.fromkeys(_THREAD_COUNTS, "1"))
     variables.update(_PORTABLE if profile == "portable" else dict.fromkeys(_PORTABLE))
     return variables

@@ -238,11 +238,8 @@ def _run_before(run: Run, *, root: Path, folder: Path, outputs: Path, data: Path
 def _fingerprint(process: Path) -> dict[str, str]:
     found: dict[str, str] = json.loads((process / "process.json").read_text())["fingerprint"]
     steps = process / "steps.jsonl"
-    if steps.exists():
-        end = json.loads(steps.read_text().splitlines()[-1])
-        if "canary" in end:
-            found["canary"] = end["canary"]
-    return found
+    end = json.loads(steps.read_text().splitlines()[-1]) if steps.exists() else {}
+    return found | {key: text for key, text in end.items() if key == "canary"}
 
 
 def settings(run: Run, out: Path) -> dict[str, Any]:

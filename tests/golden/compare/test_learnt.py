@@ -201,6 +201,21 @@ def test_what_threads_print_in_any_order_is_compared_all_the_same(project: Proje
     assert (result.code, "first divergence: stdout, line" in result.out) == (1, True), result
 
 
+@pytest.mark.parametrize("options", ["", '"-u", '])
+def test_lines_that_threads_print_at_once_stay_whole(
+    project: Project, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    code = (
+        "import threading; say = lambda who: [print(who, number) for number in range(2000)];"
+        " threads = [threading.Thread(target=say, args=(who,)) for who in 'ab'];"
+        " [each.start() for each in threads]; [each.join() for each in threads]"
+    )
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    project.plain(code, PLAIN_RUN.replace('"train.py"', f'{options}"train.py"'))
+    result = project.golden("doctor", "train")
+    assert result.code == 0, result
+
+
 @pytest.mark.slow
 def test_lines_of_stdout_that_only_moved_are_named_and_no_difference(project: Project) -> None:
     code = "print('one\\ntwo' if base else 'two\\none')"
