@@ -76,10 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo(f"golden: {visible(str(error), _LONGEST)}", err=True)
         return int(error.code)
     except OSError as error:
-        # One that is of no file is of standard output.
+        # One that names no file is of something that is open already: of standard output, as a rule.
         if error.filename is not None:
             raise
-        click.echo(f"golden: standard output: can't be written: {error.strerror}", err=True)
+        click.echo(f"golden: output can't be written: {error.strerror}", err=True)
         return int(ExitCode.UNUSABLE)
     except click.Abort:
         click.echo("golden: interrupted", err=True)

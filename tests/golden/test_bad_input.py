@@ -285,4 +285,4 @@ def test_standard_output_that_is_full(project: Project) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 2
-    assert ended.stderr == "golden: standard output: can't be written: No space left on device\n"
+    assert ended.stderr == "golden: output can't be written: No space left on device\n"
