@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo(f"golden-gate run: {error}", err=True)
         return 2
     except OSError as error:
-        click.echo(f"golden-gate run: {error.filename}: can't be written: {error.strerror}", err=True)
+        what = error.filename or "standard output"
+        click.echo(f"golden-gate run: {what}: can't be written: {error.strerror}", err=True)
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("golden-gate run: interrupted", err=True)

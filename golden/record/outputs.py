@@ -70,10 +70,8 @@ class Produced:
         return found
 
     def _stamps(self) -> dict[Path, Stamp]:
-        found = (
-            walk(self._root) if p == EVERYTHING else map(str, matching(self._root, p)) for p in self._globs
-        )
-        return {Path(path): stamp for path, stamp in stamps(chain.from_iterable(found)).items()}
+        found = (walk(self._root) if p == EVERYTHING else matching(self._root, p) for p in self._globs)
+        return {Path(path): stamp for path, stamp in stamps(map(str, chain.from_iterable(found))).items()}
 
     def _events(self) -> set[Path]:
         return set(matching(self._outputs, self._run.events.files)) if self._run.events else set()

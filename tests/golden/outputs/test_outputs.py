@@ -187,6 +187,17 @@ print("token", "".join(other.choice("abc") for _ in range(20)), "best", 1)
 
 
 @pytest.mark.slow
+def test_a_plot_that_is_saved_as_pdf_repeats(project: Project) -> None:
+    code = (
+        "import matplotlib; matplotlib.use('agg'); from matplotlib import pyplot;"
+        " pyplot.plot([1, step]); pyplot.savefig(sys.argv[1] + '/plot.pdf')"
+    )
+    project.plain(code)
+    result = project.golden("doctor", "train")
+    assert (result.code, "1 value of output" in result.out) == (0, True), result
+
+
+@pytest.mark.slow
 def test_a_golden_knows_outputs(project: Project) -> None:
     project.edit("AFTER STEP", "print('step', step, 'env', env)")
     assert project.golden("record", "train", "--update").code == 0
