@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +22,8 @@ _FORMAT: Literal[1] = 1
 
 def parse_shard(text: str | None) -> tuple[int, int]:
     """Return the two numbers of ``I/N``, I from 1 to N; without a text those of the whole suite."""
-    first, _, last = (text or "1/1").partition("/")
-    try:
-        index, count = int(first), int(last)
-    except ValueError:
-        index, count = 0, 0
+    match = re.fullmatch(r"(\d+)/(\d+)", text or "1/1", re.ASCII)
+    index, count = map(int, match.groups()) if match else (0, 0)
     if not 1 <= index <= count:
         raise UnusableInput(f"shard {text}: give I/N with I from 1 to N, such as 2/3")
     return index, count

@@ -40,6 +40,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
         (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
+        (r" [━╸─]{12}( \S+) .*", r"||\1 <time>"),
         # How far a bar is filled up, and gone back over, depends on how long the times in it are.
         (r" *\x08+", " "),
         # Of wandb's folders, of `time.ctime` and of TensorBoard's folders.
@@ -78,14 +79,14 @@ _LONG = 16_384
 _LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-# The bars of tqdm and of what imitates it: how often they are drawn depends on time.
-_BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]*\]?)?")
+# The bars of tqdm and of ultralytics: how often they are drawn depends on time.
+_BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]*\]?)?|^.*?[:%] [━╸─]{12} .*")
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 # Ends a line, begins it again, or goes up by some.
 _DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
 _PICTURE = re.compile(r"(?<=%)\|[^|]*\|")
-_FULL = "100%|"
+_FULL = re.compile(r"100%(?:\|| ━)")
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
@@ -167,7 +168,7 @@ class Masks:
                 drawn = _BAR.match(shown)
             behind = shown[drawn.end() :].rstrip() if drawn else shown
             echoed, warned = warned and behind.startswith("  "), bool(_WARNING.search(behind))
-            if drawn and (_FULL in drawn[0] or not behind):
+            if drawn and (_FULL.search(drawn[0]) or not behind):
                 bars[row], last = drawn[0], row
             elif drawn or (line and not behind):
                 # It is written over, or wiped.
@@ -182,7 +183,7 @@ class Masks:
     def _standing(self, bars: dict[int, str], row: int, last: int) -> Iterator[str]:
         """Yield bars, by their rows, whose line is ended, and the ``last`` one if it is full; forget all."""
         for at, bar in sorted(bars.items()):
-            if at < row or (at == last and _FULL in bar):
+            if at < row or (at == last and _FULL.search(bar)):
                 # How wide it is drawn depends on how long the times in it are.
                 yield from filter(None, [self._noted(_PICTURE.sub("||", self._shown(bar), count=1))])
         bars.clear()

@@ -359,6 +359,22 @@ def test_each_bar_that_stays_on_the_screen_counts() -> None:
     assert list(Masks({}).lines(drawn)) == list(Masks({}).lines(less)) == expected
 
 
+def test_bars_of_ultralytics_are_bars() -> None:
+    often = (
+        "\r\x1b[K 1/2  1.18: 33% ━━━━──────── 1/3 3.7it/s 0.2s<0.3s"
+        "\r\x1b[K 1/2  1.18: 66% ━━━━━━━━──── 2/3 3.7it/s 1:02<0.3s"
+        "\r\x1b[K 1/2  1.12: 100% ━━━━━━━━━━━━ 3/3 12.1it/s 1:03\n"
+        "\r\x1b[Kfiles: ╸─────────── 7 3.7it/s 0.2s\r\x1b[Kfiles: ━━━━━━━━━━━━ 9 2.7it/s 0.4s\n"
+    )
+    seldom = (
+        "\r\x1b[K 1/2  1.12: 100% ━━━━━━━━━━━━ 3/3 9.9it/s 0.5s\n\r\x1b[Kfiles: ━━━━━━━━━━━━ 9 1.7it/s 0.9s\n"
+    )
+    masks = Masks({})
+    kept = [" 1/2  1.12: 100%|| 3/3 <time>", "files:|| 9 <time>"]
+    assert list(masks.lines(often)) == list(Masks({}).lines(seldom)) == kept
+    assert masks.left_out.lines == 2
+
+
 def test_a_bar_that_is_filled_up_and_gone_back_over_repeats() -> None:
     for took in ("436ms", "1s37ms"):
         drawn = f" [==>..]  Step: {took} | Acc: 7.0% (9/128)".ljust(70) + "\b" * 48 + " 5/5 \n"
