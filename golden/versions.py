@@ -115,8 +115,8 @@ def _devices(run: Run, result: AbResult, versions: Versions) -> tuple[list[str],
 
 
 _LEFTOVER = (
-    "if that is what a run finds of an earlier one in its tree, let it write to {out}, or leave it out by "
-    "[outputs] mask: a line that is masked as a whole counts on neither side"
+    "if that is what a run finds of an earlier one, in its tree or in the home folder, let it write to {out} "
+    "or leave it out by [outputs] mask: a line that is masked as a whole counts on neither side"
 )
 
 

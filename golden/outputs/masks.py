@@ -36,10 +36,12 @@ _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 # Absolute, or below what stands for a folder by then.
 _FOLDERS = r"(?:(?<![\w/~}])|~|\{\w+\})(?:/[^\s'\",:()/]+)*"
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
-        (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
+        (_ESCAPE.pattern, ""),
+        # Of ultralytics, with its times.
         (r" [━╸─]{12}( \S+) .*", r"||\1 <time>"),
         # How far a bar is filled up, and gone back over, depends on how long the times in it are.
         (r" *\x08+", " "),
@@ -79,14 +81,14 @@ _LONG = 16_384
 _LONG_WORD = re.compile(rf"(?<!\S)(\S{{{_LONG},}})")
 _SECONDS = re.compile(r"(?<!\d)1[4-9]\d{8}(?!\d)")
 _DAYS_AWAY = 2 * 86400
-# The bars of tqdm and of ultralytics: how often they are drawn depends on time.
-_BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]*\]?)?|^.*?[:%] [━╸─]{12} .*")
+# The bars of tqdm and of what imitates it: how often they are drawn depends on time.
+_BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]*\]?)?")
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 # Ends a line, begins it again, or goes up by some.
 _DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
 _PICTURE = re.compile(r"(?<=%)\|[^|]*\|")
-_FULL = re.compile(r"100%(?:\|| ━)")
+_FULL = "100%|"
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
 _HELD_BY_NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|(?<!\d)1[4-9]\d{8,11}(?:\.\d+)?(?!\d)")
 _WANDB_RUN = re.compile(r"((?:offline-)?run)-(?:\d{8}_\d{6}-)?[0-9a-z]{8}(?=[/.]|$)")
@@ -103,6 +105,7 @@ class LeftOut:
     lines: int = 0
     ids: set[str] = field(default_factory=set)
     id_lines: int = 0
+    states: bool = False
 
     def in_words(self, output: str) -> Iterator[str]:
         """Yield a phrase for the fields, one for the lines, and one for ids and temporary paths."""
@@ -111,6 +114,8 @@ class LeftOut:
             yield f"field{'s' if len(self.fields) > 1 else ''} {names} of {output}"
         if self.lines:
             yield f"numbers in {many(self.lines, 'line')} of {output}"
+        if self.states:
+            yield f"lines of {output} that are drawn over"
         if ids := sorted(self.ids) + [many(self.id_lines, "line")] * (self.id_lines > 0):
             yield f"{IDS}{listed(ids, _SHOWN)} of {output}"
 
@@ -153,40 +158,33 @@ class Masks:
         return self.unstable.name(path) or (measured and not isinstance(value, (bool, Mapping)))
 
     def lines(self, text: str) -> Iterator[str]:
-        """Yield the lines of a text that can repeat, and each state of one that is drawn over.
+        """Yield the lines of a text that can repeat, as they stay on a screen.
 
-        Of bars what stays on the screen: how often they are drawn depends on time.
+        How often a line is drawn over depends on time, as a rule: its last state counts.
         """
-        bars: dict[int, str] = {}
-        row, last, warned = 0, 0, False
+        screen: dict[int, str] = {}
+        row, warned = 0, False
         parts = _DRAWN.split(text)
         for line, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
-            drawn, shown = _BAR.match(line), line
-            # Most states of a bar are drawn over: to mask each would take the longest.
-            if drawn is None or line[drawn.end() :].strip():
-                shown = self._shown(line)
-                drawn = _BAR.match(shown)
+            if line:
+                over = screen.pop(row, "")
+                bar = _BAR.match(over)
+                self.left_out.states |= bool(over) and not bar
+                if _ESCAPE.sub("", line).strip():
+                    screen[row] = over + line if bar and _FULL in over and not _BAR.match(line) else line
+            row = max(0, row - int(end[2:-1] or 1)) if end.endswith("A") else row + ("\n" in end)
+        for at, line in sorted(screen.items()):
+            shown = self._shown(line)
+            drawn = _BAR.match(shown)
             behind = shown[drawn.end() :].rstrip() if drawn else shown
             echoed, warned = warned and behind.startswith("  "), bool(_WARNING.search(behind))
-            if drawn and (_FULL.search(drawn[0]) or not behind):
-                bars[row], last = drawn[0], row
-            elif drawn or (line and not behind):
-                # It is written over, or wiped.
-                bars.pop(row, None)
+            # Where a bar is when the text ends, or something is printed behind it, depends on time.
+            if drawn and (_FULL in drawn[0] or (at < row and not behind)):
+                # How wide it is drawn depends on how long the times in it are.
+                yield from filter(None, [self._noted(_PICTURE.sub("||", drawn[0].rstrip(), count=1))])
             # What the run file masks as a whole may be there or not.
             if behind not in ("", "<unstable>") and not echoed:
-                yield from self._standing(bars, row, last)
                 yield self._noted(behind)
-            row += -int(end[2:-1] or 1) if end.endswith("A") else "\n" in end
-        yield from self._standing(bars, row, last)
-
-    def _standing(self, bars: dict[int, str], row: int, last: int) -> Iterator[str]:
-        """Yield bars, by their rows, whose line is ended, and the ``last`` one if it is full; forget all."""
-        for at, bar in sorted(bars.items()):
-            if at < row or (at == last and _FULL.search(bar)):
-                # How wide it is drawn depends on how long the times in it are.
-                yield from filter(None, [self._noted(_PICTURE.sub("||", self._shown(bar), count=1))])
-        bars.clear()
 
     def _shown(self, line: str) -> str:
         shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""

@@ -161,15 +161,23 @@ def test_bars_that_differ_by_timing_are_no_difference() -> None:
     assert list(Masks({}).lines(BARS["drawn often"].rpartition("\r")[0])) == []
 
 
+@pytest.mark.parametrize("over", ["\r", "\r\x1b[K", "\n\x1b[1A\x1b[2K"])
+def test_of_a_line_that_is_drawn_over_the_last_state_counts(over: str) -> None:
+    often, seldom = "1/3 loss 3.0", "2/3 loss 2.0"
+    drawn = f"begin\n{often}{over}{seldom}{over}3/3 loss 1.0\nend\n"
+    assert list(Masks({}).lines(drawn)) == ["begin", "3/3 loss 1.0", "end"]
+
+
 def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
     wiped = "\r 50%|##  | 2/4 [00:00<00:00, 9.1it/s]\r" + " " * 60 + "\rdone\n"
     assert list(Masks({}).lines(wiped)) == ["done"]
     behind = "\r 50%|##  | 2/4 [00:00<00:00, 9.1it/s]epoch 3 has ended\n"
     assert list(Masks({}).lines(behind)) == ["epoch 3 has ended"]
-    assert list(Masks({}).lines("loss 0.25\rloss 0.5\n")) == ["loss 0.25", "loss 0.5"]
-    assert list(Masks({}).lines("loss 0.25\r\x1b[Kloss 0.5\n")) == ["loss 0.25", "loss 0.5"]
+    masks = Masks({})
+    assert list(masks.lines("loss 0.25\rloss 0.5\n")) == ["loss 0.5"]
+    assert list(masks.left_out.in_words("stdout")) == ["lines of stdout that are drawn over"]
     nested = "outer\n\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]\x1b[A\router again\n\n"
-    assert list(Masks({}).lines(nested)) == ["outer", "outer again"]
+    assert list(Masks({}).lines(nested)) == ["outer again", " 50%|| 1/2 [<time>]"]
     unbounded = "\rEpoch 1: 3it [00:00, 9.0it/s, loss=0.5]"
     assert list(Masks({}).lines(f"{unbounded}\n{unbounded} new best 0.5\n")) == [
         "Epoch 1: 3it [<time>, loss=0.5]",
