@@ -115,7 +115,7 @@ class LeftOut:
         if self.lines:
             yield f"numbers in {many(self.lines, 'line')} of {output}"
         if self.states:
-            yield f"lines of {output} that are drawn over"
+            yield f"earlier states of lines of {output}"
         if ids := sorted(self.ids) + [many(self.id_lines, "line")] * (self.id_lines > 0):
             yield f"{IDS}{listed(ids, _SHOWN)} of {output}"
 

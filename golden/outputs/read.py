@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ _SMALL = 2**20
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
 _IGNORED_FOLDERS = {"__pycache__", ".git"}
 _IGNORED_SHOWN = 3
+_OVER = re.compile(r"\r(?!\n)|\x1b\[\d*A")
 # What wandb keeps of the machine and of itself.
 _OF_THE_MACHINE = {"wandb-metadata.json", "requirements.txt", "conda-environment.yaml"}
 
@@ -57,8 +59,9 @@ def read_outputs(
         if ignored(name):
             continue
         # A carriage return is no end of a line, which it would be read as.
-        own = replace(masks, left_out=LeftOut())
-        rows = read_text(path.read_bytes().decode("utf-8", errors="backslashreplace"), own)
+        own, text = replace(masks, left_out=LeftOut()), path.read_bytes().decode("utf-8", "backslashreplace")
+        # What one process draws another one draws over: each state counts.
+        rows = read_text(text if ordered else _OVER.sub("\n", text), own)
         phrases += own.left_out.in_words(name)
         if not ordered:
             # Which of them stay on the screen depends on which process is faster.

@@ -17,7 +17,7 @@ from golden.compare.outcome import (
 )
 from golden.compare.reads import COUNTS
 
-MASKED = "reads like a time, a rate or an id, or left out by the run file"
+MASKED = "reads like a time, a rate or an id, drawn over, or left out by the run file"
 WITHIN_TOLERANCE = "equal within tolerance"
 TOLERANCE_TITLES = {**KIND_TITLES, "events": "event field"}
 _UNSTABLE_SHOWN = 20

@@ -175,7 +175,7 @@ def test_a_bar_that_is_wiped_leaves_nothing_and_hides_no_line() -> None:
     assert list(Masks({}).lines(behind)) == ["epoch 3 has ended"]
     masks = Masks({})
     assert list(masks.lines("loss 0.25\rloss 0.5\n")) == ["loss 0.5"]
-    assert list(masks.left_out.in_words("stdout")) == ["lines of stdout that are drawn over"]
+    assert list(masks.left_out.in_words("stdout")) == ["earlier states of lines of stdout"]
     nested = "outer\n\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]\x1b[A\router again\n\n"
     assert list(Masks({}).lines(nested)) == ["outer again", " 50%|| 1/2 [<time>]"]
     unbounded = "\rEpoch 1: 3it [00:00, 9.0it/s, loss=0.5]"

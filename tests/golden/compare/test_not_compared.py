@@ -16,7 +16,7 @@ WRITES = (
     " open(sys.argv[1] + '/plot.png', 'w').write('x')"
 )
 MASKED = (
-    "not compared, reads like a time, a rate or an id, or left out by the run file: "
+    "not compared, reads like a time, a rate or an id, drawn over, or left out by the run file: "
     "file plot.png ([outputs] ignore), "
     "numbers in 3 lines of stdout, field elapsed of scores.json"
 )

@@ -270,9 +270,24 @@ def test_bytes_of_an_older_protocol_are_bytes_and_no_text(tmp_path: Path) -> Non
     assert " 5 s " not in str(old) + str(read_checkpoint(tmp_path / "a.pt"))
 
 
+NOTHING = {"ignored": lambda name: False, "copied": lambda path: None}
+
+
 def read_files(files: list[tuple[str, Path]]) -> list[Output]:
-    nothing = {"ignored": lambda name: False, "copied": lambda path: None}
-    return read_outputs({}, files, [], Masks({}), ordered=True, **nothing)[0]
+    return read_outputs({}, files, [], Masks({}), ordered=True, **NOTHING)[0]
+
+
+def test_of_what_several_processes_draw_each_state_counts_in_any_order(tmp_path: Path) -> None:
+    bar = "\r 50%|## | 1/2 [00:00<00:00, 9.1it/s]"
+    for name, text in (("a", f"\rfirst\rsecond{bar}\nend\n"), ("b", "\rsecond\rfirst\nend\n")):
+        (tmp_path / name).write_bytes(text.encode())
+    (a, phrases), (b, _) = (
+        read_outputs({"stdout": tmp_path / name}, [], [], Masks({}), ordered=False, **NOTHING)
+        for name in "ab"
+    )
+    assert a == b
+    assert [row["line"] for row in a[0].rows] == ["end", "first", "second"]
+    assert phrases[-1] == "progress bars of stdout, which several processes draw"
 
 
 def test_a_large_pickle_under_another_name_is_told_by_its_digest(tmp_path: Path) -> None:
