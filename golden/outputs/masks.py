@@ -41,14 +41,14 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
         (_ESCAPE.pattern, ""),
-        # Of ultralytics, with its times.
-        (r" [━╸─]{12}( \S+) .*", r"||\1 <time>"),
+        (r" [━╸─]{12}( \S+) .*", r"||\1 <time>"),  # of ultralytics, with its times
         # How far a bar is filled up, and gone back over, depends on how long the times in it are.
         (r" *\x08+", " "),
         # Of wandb's folders, of `time.ctime` and of TensorBoard's folders.
         (r"(?<!\d)20[0-4]\d[01]\d[0-3]\d[-_T ]?[0-2]\d[0-5]\d[0-5]\d(?!\d)", "<time>"),
         (rf"(?i){_DAY}[ _]{_MONTH}[ _]+\d+[ _]\d\d([:_-])\d\d\1\d\d(?: [A-Z]+)?[ _]20\d\d(?!\d)", "<time>"),
         (rf"{_MONTH}\d\d_\d\d-\d\d-\d\d(?!\d)", "<time>"),
+        (rf"(?i)(?:{_DAY}[a-z]*_)?\d+_{_MONTH}[a-z]*_20\d\d_\d\dh?_\d\dm?_\d\ds?(?![a-z0-9])", "<time>"),
         (r"\b\d+:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
         (r"\[\d+:\d\d(?:<[^,\]]*)?, *[^,\]]*/[^,\]]*", "[<time>"),
         (r"(?<![\w:])\d\d:\d\d(?![\w:])", "<time>"),

@@ -415,14 +415,27 @@ def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
 
 @pytest.mark.parametrize(
     "writing",
-    ["%c", "%Y_%m_%d__%H_%M_%S", "%Y_%m_%d_%H_%M_%S", "%Y%m%d-%H%M", "%Y%m%d%H%M", "%Y.%m.%d", "%Y-%m-%d"],
+    [
+        *(
+            "%c",
+            "%Y_%m_%d__%H_%M_%S",
+            "%Y_%m_%d_%H_%M_%S",
+            "%Y%m%d-%H%M",
+            "%Y%m%d%H%M",
+            "%Y.%m.%d",
+            "%Y-%m-%d",
+        ),
+        "%A_%d_%B_%Y_%Hh_%Mm_%Ss",
+    ],
 )
 def test_the_time_of_now_is_masked_in_each_usual_writing(writing: str) -> None:
     now = time.strftime(writing)
     assert Masks({}).text(f"saved {now}") == "saved <time>"
     name = now.lower().replace(" ", "_").replace(":", "_")
     assert Masks({}).path(f"results/vqvae_{name}.pth") == "results/vqvae_<time>.pth"
-    other = time.strftime(writing.replace("%c", "%Y-%m-%d"), time.gmtime(1_000_000_000))
+    other = time.strftime(
+        "%Y-%m-%d" if "%B" in writing else writing.replace("%c", "%Y-%m-%d"), time.gmtime(1_000_000_000)
+    )
     assert Masks({}).text(f"saved {other}") == f"saved {other}"
 
 
