@@ -32,8 +32,8 @@ _ALWAYS: dict[str, str | None] = {
     "OMP_DYNAMIC": "FALSE",
     "MKL_DYNAMIC": "FALSE",
     "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
-    # The date that matplotlib writes into a PDF.
-    "SOURCE_DATE_EPOCH": "0",
+    # The date that matplotlib writes into a PDF: that of 1980, since archives have no earlier one.
+    "SOURCE_DATE_EPOCH": "315532800",
     # Unbuffered, the text and the end of a line are two writes, between which another thread prints.
     "PYTHONUNBUFFERED": None,
 }
