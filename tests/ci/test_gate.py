@@ -1,5 +1,7 @@
 """The gate on small repositories: one table, one exit status, and a name for what could not run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,16 @@ def test_the_console_script_names_its_commands(capsys: pytest.CaptureFixture[str
     assert golden_gate([]) == 2
     assert golden_gate(["fly"]) == 2
     assert "unknown command fly" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_that_is_full(tmp_path: Path) -> None:
+    repository(tmp_path, 'carried_out = ["plan.toml"]')
+    command = [sys.executable, "-m", "ci.gate", "--root", str(tmp_path)]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert "golden-gate run: standard output: can't be written: No space left on device\n" in ended.stderr
 
 
 def test_the_knobs_are_these() -> None:
