@@ -86,7 +86,7 @@ _BAR = re.compile(r"^(?:.*?\d+%\|[^|]*\|[^\[]*|(?:.*?: )?\d+it (?=\[))(?:\[[^\]]
 # Rich sets what stands beside a bar apart by as much as the rate in it is short.
 _FAR_IN = re.compile(r"^ {20,}")
 # Ends a line, begins it again, or goes up by some.
-_DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
+DRAWN = re.compile(r"(\r?\n|\r|\x1b\[\d*A)")
 _PICTURE = re.compile(r"(?<=%)\|[^|]*\|")
 _FULL = "100%|"
 _WARNING = re.compile(r"\.py:<line>: \w*Warning: ")
@@ -164,7 +164,7 @@ class Masks:
         """
         screen: dict[int, str] = {}
         row, warned = 0, False
-        parts = _DRAWN.split(text)
+        parts = DRAWN.split(text)
         for line, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
             if line:
                 over = screen.pop(row, "")
@@ -174,7 +174,7 @@ class Masks:
                     screen[row] = over + line if bar and _FULL in over and not _BAR.match(line) else line
             row = max(0, row - int(end[2:-1] or 1)) if end.endswith("A") else row + ("\n" in end)
         for at, line in sorted(screen.items()):
-            shown = self._shown(line)
+            shown = _FAR_IN.sub("", self.text(line).rstrip())
             drawn = _BAR.match(shown)
             behind = shown[drawn.end() :].rstrip() if drawn else shown
             echoed, warned = warned and behind.startswith("  "), bool(_WARNING.search(behind))
@@ -185,10 +185,6 @@ class Masks:
             # What the run file masks as a whole may be there or not.
             if behind not in ("", "<unstable>") and not echoed:
                 yield self._noted(behind)
-
-    def _shown(self, line: str) -> str:
-        shown = _FAR_IN.sub("", self.text(line).rstrip()) if line.strip() else ""
-        return "" if shown == "<unstable>" else shown
 
     def _noted(self, line: str) -> str:
         self.left_out.lines += _MEASURED.search(line) is not None

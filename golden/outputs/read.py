@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import Any
 import xxhash
 
 from golden.outputs.arrays import read_numpy, read_safetensors
-from golden.outputs.masks import LeftOut, Masks, is_bar
+from golden.outputs.masks import DRAWN, LeftOut, Masks, is_bar
 from golden.outputs.pickles import Unreadable, is_checkpoint, is_pickle, read_checkpoint, read_pickle
 from golden.outputs.tables import Rows, is_table, read_json, read_json_lines, read_table, read_text
 from golden.outputs.tensorboard import read_event_file
@@ -28,7 +27,6 @@ _SMALL = 2**20
 _IGNORED_SUFFIXES = {".lock", ".pyc", ".tmp", ".sock", ".pid"}
 _IGNORED_FOLDERS = {"__pycache__", ".git"}
 _IGNORED_SHOWN = 3
-_OVER = re.compile(r"\r(?!\n)|\x1b\[\d*A")
 # What wandb keeps of the machine and of itself.
 _OF_THE_MACHINE = {"wandb-metadata.json", "requirements.txt", "conda-environment.yaml"}
 
@@ -61,7 +59,7 @@ def read_outputs(
         # A carriage return is no end of a line, which it would be read as.
         own, text = replace(masks, left_out=LeftOut()), path.read_bytes().decode("utf-8", "backslashreplace")
         # What one process draws another one draws over: each state counts.
-        rows = read_text(text if ordered else _OVER.sub("\n", text), own)
+        rows = read_text(text if ordered else DRAWN.sub("\n", text), own)
         phrases += own.left_out.in_words(name)
         if not ordered:
             # Which of them stay on the screen depends on which process is faster.

@@ -70,8 +70,9 @@ class Produced:
         return found
 
     def _stamps(self) -> dict[Path, Stamp]:
-        found = (walk(self._root) if p == EVERYTHING else matching(self._root, p) for p in self._globs)
-        return {Path(path): stamp for path, stamp in stamps(map(str, chain.from_iterable(found))).items()}
+        everything = map(Path, walk(self._root))
+        found = (everything if p == EVERYTHING else matching(self._root, p) for p in self._globs)
+        return stamps(chain.from_iterable(found))
 
     def _events(self) -> set[Path]:
         return set(matching(self._outputs, self._run.events.files)) if self._run.events else set()

@@ -15,6 +15,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
+from typing import TypeVar
 
 import xxhash
 
@@ -27,6 +28,7 @@ _SHOWN = 3
 _CACHES = ("__pycache__", "node_modules")
 _ASKS_GIT = re.compile(r"GitRepository|'git'|not a git repository")
 Stamp = tuple[int, int]
+AnyPath = TypeVar("AnyPath", str, Path)
 
 
 @contextlib.contextmanager
@@ -132,9 +134,9 @@ class Tree:
         return None
 
 
-def stamps(paths: Iterable[str]) -> dict[str, Stamp]:
+def stamps(paths: Iterable[AnyPath]) -> dict[AnyPath, Stamp]:
     """Return when files were changed last, and how large they are; nothing of those that are gone."""
-    found: dict[str, Stamp] = {}
+    found: dict[AnyPath, Stamp] = {}
     for path in paths:
         with contextlib.suppress(OSError):
             facts = os.stat(path)  # noqa: PTH116 - quicker, and this is asked of whole trees

@@ -9,8 +9,8 @@ import ctypes
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import compress, count, repeat
-from operator import attrgetter, is_, not_
+from itertools import repeat
+from operator import attrgetter, is_
 from typing import Any
 
 import torch
@@ -160,12 +160,13 @@ class Flat:
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
         self._sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
         on_host = list(map(lies_on_host, tensors))
-        self._host = list(compress(count(), on_host))
+        self._host = [index for index, here in enumerate(on_host) if here]
         self._pointers = [0] * len(self._host)
         self._memories: list[Any] = [b""] * len(self._host)
         groups: dict[torch.device, dict[torch.dtype, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for index in compress(count(), map(not_, on_host)):
-            groups[tensors[index].device][tensors[index].dtype].append(index)
+        for index, tensor in enumerate(tensors):
+            if not on_host[index]:
+                groups[tensor.device][tensor.dtype].append(index)
         self._devices = [list(by_type.values()) for by_type in groups.values()]
         # Nothing that `views` gives keeps its memory alive: the caller holds the tensors, this the copies.
         self._copies: list[torch.Tensor] = []

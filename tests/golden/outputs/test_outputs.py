@@ -416,15 +416,13 @@ def test_the_time_of_day_in_a_name_is_told_from_a_number_as_large() -> None:
 @pytest.mark.parametrize(
     "writing",
     [
-        *(
-            "%c",
-            "%Y_%m_%d__%H_%M_%S",
-            "%Y_%m_%d_%H_%M_%S",
-            "%Y%m%d-%H%M",
-            "%Y%m%d%H%M",
-            "%Y.%m.%d",
-            "%Y-%m-%d",
-        ),
+        "%c",
+        "%Y_%m_%d__%H_%M_%S",
+        "%Y_%m_%d_%H_%M_%S",
+        "%Y%m%d-%H%M",
+        "%Y%m%d%H%M",
+        "%Y.%m.%d",
+        "%Y-%m-%d",
         "%A_%d_%B_%Y_%Hh_%Mm_%Ss",
     ],
 )
